@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "read/bytes.h"
 
 typedef ptrdiff_t npy_intp; /* as NumPy's; abi.h wants it declared */
 #include "abi.h"
@@ -23,72 +24,12 @@ enum {
 
 typedef struct parser {
     const tj_spec *spec;
-    const char *text;
-    size_t length;
-    size_t at;
+    tj_bytes in;
     size_t capacity; /* of dim->steps */
     int stack;       /* numbers that the steps so far leave */
     int nesting;
     tj_output_dim *dim;
-    tj_error *error;
 } parser;
-
-static tj_status fail_at(parser *this, size_t at, const char *format, const char *word,
-                         size_t length)
-{
-    tj_status status = tj_fail(this->error, TJ_BAD_SIGNATURE, format, (int)length, word);
-    if (this->error && status == TJ_BAD_SIGNATURE)
-        this->error->position = (ptrdiff_t)at;
-    return status;
-}
-
-/* "expected ..." where the reader stands. */
-static tj_status expected(parser *this, const char *what)
-{
-    return fail_at(this, this->at, "expected %.*s", what, strlen(what));
-}
-
-/* ---- words ------------------------------------------------------------------ */
-
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
-static bool is_name_byte(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
-           is_digit(byte) || (unsigned char)byte >= 0x80;
-}
-
-static void skip_blanks(parser *this)
-{
-    while (this->at < this->length && memchr(" \t\r\n", this->text[this->at], 4))
-        this->at++;
-}
-
-static bool is_next(parser *this, const char *word)
-{
-    size_t length = strlen(word);
-    skip_blanks(this);
-    return this->length - this->at >= length && !memcmp(this->text + this->at, word, length);
-}
-
-static bool take(parser *this, const char *word)
-{
-    bool taken = is_next(this, word);
-    if (taken)
-        this->at += strlen(word);
-    return taken;
-}
-
-static size_t word_ahead(const parser *this)
-{
-    size_t end = this->at;
-    while (end < this->length && is_name_byte(this->text[end]))
-        end++;
-    return end - this->at;
-}
 
 /* ---- steps ------------------------------------------------------------------ */
 
@@ -98,9 +39,9 @@ static tj_status add_step(parser *this, int op, ptrdiff_t value, int more)
     tj_output_dim *dim = this->dim;
     this->stack += more;
     if (this->stack > CWJ_DIM_STACK || dim->nsteps == MAX_STEPS)
-        return fail_at(this, this->at, "this expression is too large%.*s", "", 0);
+        return tj_fail_here(&this->in, "this expression is too large");
     if (!tj_grow(&dim->steps, (size_t)dim->nsteps, &this->capacity, sizeof *dim->steps))
-        return tj_fail_no_memory(this->error);
+        return tj_fail_no_memory(this->in.error);
     dim->steps[dim->nsteps++] = (tj_dim_step){.op = op, .value = value};
     return TJ_OK;
 }
@@ -109,7 +50,7 @@ static tj_status add_step(parser *this, int op, ptrdiff_t value, int more)
 
 static int digit_of(char byte)
 {
-    return is_digit(byte)               ? byte - '0'
+    return tj_is_digit(byte)            ? byte - '0'
            : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
            : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
                                         : 16;
@@ -118,22 +59,23 @@ static int digit_of(char byte)
 /* As in C: 0x1f is hexadecimal, 017 octal. */
 static tj_status parse_number(parser *this)
 {
-    size_t start = this->at, end = start + word_ahead(this);
+    size_t start = this->in.at, end = start + tj_word_ahead(&this->in);
     int base = 10;
     ptrdiff_t value = 0;
-    if (end - start > 1 && this->text[start] == '0') {
-        base = this->text[start + 1] == 'x' || this->text[start + 1] == 'X' ? 16 : 8;
-        this->at += base == 16 ? 2 : 1;
+    if (end - start > 1 && this->in.text[start] == '0') {
+        base = this->in.text[start + 1] == 'x' || this->in.text[start + 1] == 'X' ? 16 : 8;
+        this->in.at += base == 16 ? 2 : 1;
     }
-    if (this->at == end)
-        return expected(this, "a digit");
-    for (; this->at < end; this->at++) {
-        int digit = digit_of(this->text[this->at]);
+    if (this->in.at == end)
+        return tj_fail_here(&this->in, "expected a digit");
+    for (; this->in.at < end; this->in.at++) {
+        int digit = digit_of(this->in.text[this->in.at]);
         if (digit >= base)
-            return expected(this, base == 8 ? "a digit of an octal number" : "a digit");
+            return tj_fail_here(&this->in, base == 8 ? "expected a digit of an octal number"
+                                                     : "expected a digit");
         if (__builtin_mul_overflow(value, base, &value) ||
             __builtin_add_overflow(value, digit, &value))
-            return fail_at(this, start, "this number is too large%.*s", "", 0);
+            return tj_fail_at(&this->in, start, "this number is too large");
     }
     return add_step(this, CWJ_DIM_NUMBER, value, 1);
 }
@@ -152,11 +94,13 @@ static const char *find_dim(const tj_spec *spec, const char *name, size_t length
 
 static tj_status parse_name(parser *this, size_t length)
 {
-    const char *name = find_dim(this->spec, this->text + this->at, length);
+    const char *name = find_dim(this->spec, this->in.text + this->in.at, length);
     if (!name)
-        return fail_at(this, this->at, "no input has a dimension '%.*s'", this->text + this->at,
-                       length);
-    this->at += length;
+        return tj_place_at(&this->in, this->in.at,
+                           tj_fail(this->in.error, TJ_BAD_SIGNATURE,
+                                   "no input has a dimension '%.*s'", (int)length,
+                                   this->in.text + this->in.at));
+    this->in.at += length;
     tj_status status = add_step(this, CWJ_DIM_SYMBOL, 0, 1);
     if (status == TJ_OK)
         this->dim->steps[this->dim->nsteps - 1].name = name;
@@ -171,16 +115,18 @@ static tj_status parse_choice(parser *this);
 static tj_status parse_bracket(parser *this)
 {
     tj_status status = parse_choice(this);
-    return status ? status : take(this, ")") ? TJ_OK : expected(this, "an operator or ')'");
+    if (status == TJ_OK && !tj_take(&this->in, ")"))
+        return tj_fail_here(&this->in, "expected an operator or ')'");
+    return status;
 }
 
 static tj_status parse_extreme(parser *this, int op)
 {
-    if (!take(this, "("))
-        return expected(this, "'('");
+    if (!tj_take(&this->in, "("))
+        return tj_fail_here(&this->in, "expected '('");
     tj_status status = parse_choice(this);
-    if (status == TJ_OK && !take(this, ","))
-        return expected(this, "an operator or ','");
+    if (status == TJ_OK && !tj_take(&this->in, ","))
+        return tj_fail_here(&this->in, "expected an operator or ','");
     if (status == TJ_OK)
         status = parse_bracket(this);
     return status ? status : add_step(this, op, 0, -1);
@@ -188,32 +134,32 @@ static tj_status parse_extreme(parser *this, int op)
 
 static tj_status parse_primary(parser *this)
 {
-    skip_blanks(this);
-    size_t length = word_ahead(this);
-    const char *word = this->text + this->at;
-    if (length && is_digit(*word))
+    size_t length = tj_word_ahead(&this->in);
+    const char *word = this->in.text + this->in.at;
+    if (length && tj_is_digit(*word))
         return parse_number(this);
     bool is_min = length == 3 && !memcmp(word, "min", 3);
     bool is_max = length == 3 && !memcmp(word, "max", 3);
     if ((is_min || is_max) && !find_dim(this->spec, word, length)) {
-        this->at += length;
+        this->in.at += length;
         return parse_extreme(this, is_min ? CWJ_DIM_MIN : CWJ_DIM_MAX);
     }
     if (length)
         return parse_name(this, length);
-    return take(this, "(") ? parse_bracket(this)
-                           : expected(this, "a number, a dimension of an input, or '('");
+    return tj_take(&this->in, "(")
+               ? parse_bracket(this)
+               : tj_fail_here(&this->in, "expected a number, a dimension of an input, or '('");
 }
 
 static tj_status parse_operand(parser *this)
 {
-    int op = is_next(this, "-") ? CWJ_DIM_MINUS : is_next(this, "!") ? CWJ_DIM_NOT : -1;
-    if (op < 0 && !is_next(this, "+"))
+    tj_bytes *in = &this->in;
+    int op = tj_is_next(in, "-") ? CWJ_DIM_MINUS : tj_is_next(in, "!") ? CWJ_DIM_NOT : -1;
+    if (op < 0 && !tj_is_next(in, "+"))
         return parse_primary(this);
-    this->at++;
-    tj_status status = this->nesting++ < MAX_NESTING
-                           ? parse_operand(this)
-                           : fail_at(this, this->at, "too deeply nested%.*s", "", 0);
+    in->at++;
+    tj_status status =
+        this->nesting++ < MAX_NESTING ? parse_operand(this) : tj_fail_here(in, "too deeply nested");
     this->nesting--;
     return status || op < 0 ? status : add_step(this, op, 0, 0);
 }
@@ -238,7 +184,7 @@ static const operation operations[] = {
 static const operation *next_operation(parser *this)
 {
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        if (is_next(this, operations[i].word))
+        if (tj_is_next(&this->in, operations[i].word))
             return &operations[i];
     return NULL;
 }
@@ -251,7 +197,7 @@ static tj_status parse_binary(parser *this, int weakest)
         const operation *found = next_operation(this);
         if (!found || found->precedence < weakest)
             break;
-        this->at += strlen(found->word);
+        this->in.at += strlen(found->word);
         status = parse_binary(this, found->precedence + 1);
         status = status ? status : add_step(this, found->op, 0, -1);
     }
@@ -262,8 +208,8 @@ static tj_status parse_binary(parser *this, int weakest)
 static tj_status parse_branches(parser *this)
 {
     tj_status status = parse_choice(this);
-    if (status == TJ_OK && !take(this, ":"))
-        return expected(this, "an operator or ':'");
+    if (status == TJ_OK && !tj_take(&this->in, ":"))
+        return tj_fail_here(&this->in, "expected an operator or ':'");
     status = status ? status : parse_choice(this);
     return status ? status : add_step(this, CWJ_DIM_CHOOSE, 0, -2);
 }
@@ -271,10 +217,10 @@ static tj_status parse_branches(parser *this)
 static tj_status parse_choice(parser *this)
 {
     if (this->nesting >= MAX_NESTING)
-        return fail_at(this, this->at, "too deeply nested%.*s", "", 0);
+        return tj_fail_here(&this->in, "too deeply nested");
     this->nesting++;
     tj_status status = parse_binary(this, 1);
-    if (status == TJ_OK && take(this, "?"))
+    if (status == TJ_OK && tj_take(&this->in, "?"))
         status = parse_branches(this);
     this->nesting--;
     return status;
@@ -283,11 +229,12 @@ static tj_status parse_choice(parser *this)
 tj_status tj_output_dim_parse(const tj_spec *spec, const char *text, size_t length,
                               tj_output_dim *dim, tj_error *error)
 {
-    parser this = {.spec = spec, .text = text, .length = length, .dim = dim, .error = error};
+    parser this = {
+        .spec = spec, .in = {.text = text, .length = length, .error = error}, .dim = dim};
     tj_status status = parse_choice(&this);
-    skip_blanks(&this);
-    if (status == TJ_OK && this.at < length)
-        status = expected(&this, "an operator or the end");
+    tj_skip_blanks(&this.in);
+    if (status == TJ_OK && this.in.at < length)
+        status = tj_fail_here(&this.in, "expected an operator or the end");
     if (status != TJ_OK)
         tj_output_dim_clear(dim);
     return status;

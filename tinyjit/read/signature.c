@@ -15,76 +15,36 @@
 #include <string.h>
 
 #include "internal.h"
+#include "read/bytes.h"
 
 typedef struct parser {
-    const char *text;
-    size_t length;
-    size_t at;
+    tj_bytes in;
     size_t capacity; /* of signature->operands */
     tj_signature *signature;
-    tj_error *error;
 } parser;
-
-static tj_status fail_at(parser *this, size_t at, const char *reason)
-{
-    tj_status status = tj_fail(this->error, TJ_BAD_SIGNATURE, "%s", reason);
-    if (this->error && status == TJ_BAD_SIGNATURE)
-        this->error->position = (ptrdiff_t)at;
-    return status;
-}
-
-static void skip_blanks(parser *this)
-{
-    while (this->at < this->length && memchr(" \t\r\n", this->text[this->at], 4))
-        this->at++;
-}
-
-/* Takes `word` if it is next. */
-static bool take(parser *this, const char *word)
-{
-    size_t length = strlen(word);
-    skip_blanks(this);
-    if (this->length - this->at < length || memcmp(this->text + this->at, word, length))
-        return false;
-    this->at += length;
-    return true;
-}
-
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
-static bool is_name_byte(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
-           is_digit(byte) || (unsigned char)byte >= 0x80;
-}
 
 /* The length of the name that comes next, 0 if there is none. */
 static size_t name_ahead(parser *this)
 {
-    size_t end;
-    skip_blanks(this);
-    for (end = this->at; end < this->length && is_name_byte(this->text[end]); end++)
-        continue;
-    return end > this->at && is_digit(this->text[this->at]) ? 0 : end - this->at;
+    size_t length = tj_word_ahead(&this->in);
+    return length && tj_is_digit(this->in.text[this->in.at]) ? 0 : length;
 }
 
 /* ---- dims ---------------------------------------------------------------- */
 
 static tj_status parse_size(parser *this, tj_dim *dim)
 {
-    size_t start = this->at;
+    size_t start = this->in.at;
     ptrdiff_t size = 0;
-    for (; this->at < this->length && is_digit(this->text[this->at]); this->at++) {
-        ptrdiff_t digit = this->text[this->at] - '0';
+    for (; this->in.at < this->in.length && tj_is_digit(this->in.text[this->in.at]);
+         this->in.at++) {
+        ptrdiff_t digit = this->in.text[this->in.at] - '0';
         if (size > (PTRDIFF_MAX - digit) / 10)
-            return fail_at(this, start, "this size is too large");
+            return tj_fail_at(&this->in, start, "this size is too large");
         size = 10 * size + digit;
     }
-    if (this->at < this->length && is_name_byte(this->text[this->at]))
-        return fail_at(this, this->at, "expected ',' or ')'");
+    if (this->in.at < this->in.length && tj_is_name_byte(this->in.text[this->in.at]))
+        return tj_fail_here(&this->in, "expected ',' or ')'");
     dim->size = size;
     return TJ_OK;
 }
@@ -92,33 +52,33 @@ static tj_status parse_size(parser *this, tj_dim *dim)
 static tj_status parse_dim(parser *this, tj_dim *dim)
 {
     size_t length = name_ahead(this);
-    if (this->at < this->length && is_digit(this->text[this->at]))
+    if (this->in.at < this->in.length && tj_is_digit(this->in.text[this->in.at]))
         return parse_size(this, dim);
     if (!length)
-        return fail_at(this, this->at, "expected a dim (a name, or a size that is not negative)");
-    dim->name = tj_copy_bytes(this->text + this->at, length);
-    this->at += length;
-    return dim->name ? TJ_OK : tj_fail_no_memory(this->error);
+        return tj_fail_here(&this->in, "expected a dim (a name, or a size that is not negative)");
+    dim->name = tj_copy_bytes(this->in.text + this->in.at, length);
+    this->in.at += length;
+    return dim->name ? TJ_OK : tj_fail_no_memory(this->in.error);
 }
 
 /* What follows the "(" of an operand, and its ")". */
 static tj_status parse_dims(parser *this, tj_operand *operand)
 {
     size_t capacity = 0;
-    if (take(this, ")"))
+    if (tj_take(&this->in, ")"))
         return TJ_OK;
     do {
         tj_dim *dims = (tj_dim *)operand->dims;
         bool grown = tj_grow(&dims, (size_t)operand->ndims, &capacity, sizeof(*dims));
         operand->dims = dims;
         if (!grown)
-            return tj_fail_no_memory(this->error);
+            return tj_fail_no_memory(this->in.error);
         dims[operand->ndims] = (tj_dim){0};
         tj_status status = parse_dim(this, &dims[operand->ndims++]);
         if (status != TJ_OK)
             return status;
-    } while (take(this, ","));
-    return take(this, ")") ? TJ_OK : fail_at(this, this->at, "expected ',' or ')'");
+    } while (tj_take(&this->in, ","));
+    return tj_take(&this->in, ")") ? TJ_OK : tj_fail_here(&this->in, "expected ',' or ')'");
 }
 
 /* ---- operands ------------------------------------------------------------ */
@@ -138,10 +98,10 @@ static tj_operand *add_operand(parser *this, tj_role role)
 /* A role in front of another name: an argument may have that name itself. */
 static bool take_role(parser *this, const char *role)
 {
-    size_t start = this->at;
-    if (name_ahead(this) == strlen(role) && take(this, role) && name_ahead(this))
+    size_t start = this->in.at;
+    if (name_ahead(this) == strlen(role) && tj_take(&this->in, role) && name_ahead(this))
         return true;
-    this->at = start;
+    this->in.at = start;
     return false;
 }
 
@@ -164,37 +124,38 @@ static tj_status parse_operand(parser *this, bool is_output)
 {
     tj_operand *operand = add_operand(this, is_output ? TJ_OUT : parse_role(this));
     if (!operand)
-        return tj_fail_no_memory(this->error);
+        return tj_fail_no_memory(this->in.error);
     size_t length = name_ahead(this);
-    size_t start = this->at;
-    if (!length && !(is_output && start < this->length && this->text[start] == '('))
-        return fail_at(this, start, is_output ? "expected an output" : "expected an argument");
+    size_t start = this->in.at;
+    if (!length && !(is_output && start < this->in.length && this->in.text[start] == '('))
+        return tj_fail_at(&this->in, start,
+                          is_output ? "expected an output" : "expected an argument");
     if (length) {
-        operand->name = tj_copy_bytes(this->text + start, length);
+        operand->name = tj_copy_bytes(this->in.text + start, length);
         if (!operand->name)
-            return tj_fail_no_memory(this->error);
+            return tj_fail_no_memory(this->in.error);
         if (is_taken(this->signature, this->signature->noperands - 1, operand->name))
-            return fail_at(this, start, "this name is taken");
-        this->at += length;
+            return tj_fail_at(&this->in, start, "this name is taken");
+        this->in.at += length;
     }
-    if (!take(this, "("))
-        return fail_at(this, this->at, "expected '(' and the dims");
+    if (!tj_take(&this->in, "("))
+        return tj_fail_here(&this->in, "expected '(' and the dims");
     return parse_dims(this, operand);
 }
 
 /* True at "(out(3),": a bracket around outputs, not around dims. */
 static bool take_tuple(parser *this)
 {
-    size_t start = this->at;
-    if (take(this, "(")) {
-        size_t inside = this->at;
-        this->at += name_ahead(this);
-        if (take(this, "(")) {
-            this->at = inside;
+    size_t start = this->in.at;
+    if (tj_take(&this->in, "(")) {
+        size_t inside = this->in.at;
+        this->in.at += name_ahead(this);
+        if (tj_take(&this->in, "(")) {
+            this->in.at = inside;
             return true;
         }
     }
-    this->at = start;
+    this->in.at = start;
     return false;
 }
 
@@ -204,11 +165,11 @@ static tj_status parse_tuple(parser *this)
         tj_status status = parse_operand(this, true);
         if (status != TJ_OK)
             return status;
-        bool goes_on = take(this, ",");
-        if (!(first && !goes_on) && take(this, ")"))
+        bool goes_on = tj_take(&this->in, ",");
+        if (!(first && !goes_on) && tj_take(&this->in, ")"))
             return TJ_OK;
         if (!goes_on)
-            return fail_at(this, this->at, first ? "expected ','" : "expected ',' or ')'");
+            return tj_fail_here(&this->in, first ? "expected ','" : "expected ',' or ')'");
     }
 }
 
@@ -223,14 +184,14 @@ static bool updates(const tj_signature *signature)
 static tj_status parse_outputs(parser *this)
 {
     tj_status status;
-    skip_blanks(this);
-    if (this->at == this->length && updates(this->signature))
+    tj_skip_blanks(&this->in);
+    if (this->in.at == this->in.length && updates(this->signature))
         return TJ_OK;
     if (take_tuple(this))
         return parse_tuple(this);
     do
         status = parse_operand(this, true);
-    while (status == TJ_OK && take(this, ","));
+    while (status == TJ_OK && tj_take(&this->in, ","));
     this->signature->one_output = this->signature->noutputs == 1;
     return status;
 }
@@ -248,12 +209,12 @@ static tj_status name_outputs(parser *this)
             tj_text_printf(&name, "%d", k - first);
         if (name.failed) {
             tj_text_clear(&name);
-            return tj_fail_no_memory(this->error);
+            return tj_fail_no_memory(this->in.error);
         }
         bool taken = is_taken(signature, signature->noperands, name.data);
         signature->operands[k].name = name.data;
         if (taken)
-            return tj_fail(this->error, TJ_BAD_SPEC,
+            return tj_fail(this->in.error, TJ_BAD_SPEC,
                            "an output without a name is '%s', and that name is taken", name.data);
     }
     return TJ_OK;
@@ -261,21 +222,21 @@ static tj_status name_outputs(parser *this)
 
 static tj_status parse_signature(parser *this)
 {
-    if (!take(this, "->")) {
+    if (!tj_take(&this->in, "->")) {
         do {
             tj_status status = parse_operand(this, false);
             if (status != TJ_OK)
                 return status;
-        } while (take(this, ","));
-        if (!take(this, "->"))
-            return fail_at(this, this->at, "expected ',' or '->'");
+        } while (tj_take(&this->in, ","));
+        if (!tj_take(&this->in, "->"))
+            return tj_fail_here(&this->in, "expected ',' or '->'");
     }
     tj_status status = parse_outputs(this);
     if (status != TJ_OK)
         return status;
-    skip_blanks(this);
-    if (this->at < this->length)
-        return fail_at(this, this->at, "expected the end");
+    tj_skip_blanks(&this->in);
+    if (this->in.at < this->in.length)
+        return tj_fail_here(&this->in, "expected the end");
     return name_outputs(this);
 }
 
@@ -283,7 +244,7 @@ tj_status tj_signature_parse(const char *text, size_t length, tj_signature *sign
                              tj_error *error)
 {
     *signature = (tj_signature){0};
-    parser this = {.text = text, .length = length, .signature = signature, .error = error};
+    parser this = {.in = {.text = text, .length = length, .error = error}, .signature = signature};
     tj_status status = parse_signature(&this);
     if (status != TJ_OK)
         tj_signature_clear(signature);

@@ -5,6 +5,7 @@
  * that would be a guess, the whole line is marked instead.
  */
 #include "internal.h"
+#include "read/bytes.h"
 #include "read/lexer.h"
 
 #include <string.h>
@@ -112,12 +113,6 @@ typedef struct span {
     size_t length;
 } span;
 
-static bool is_word_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           (unsigned char)c >= 0x80;
-}
-
 static bool is_about(const tj_message *message, const tj_piece *piece)
 {
     size_t length = strlen(message->file);
@@ -224,7 +219,7 @@ typedef struct hits {
 static hits find_token(span line, span wanted)
 {
     hits found = {0, 0, 0};
-    bool word = is_word_byte(wanted.start[0]);
+    bool word = tj_is_name_byte(wanted.start[0]);
     tj_token token;
     tj_lexer lexer;
     tj_lexer_init(&lexer, line.start, line.length);
@@ -232,7 +227,7 @@ static hits find_token(span line, span wanted)
         token = tj_lexer_next(&lexer);
         size_t behind = token.start + wanted.length;
         if (behind > line.length || memcmp(line.start + token.start, wanted.start, wanted.length) ||
-            (word && behind < line.length && is_word_byte(line.start[behind])))
+            (word && behind < line.length && tj_is_name_byte(line.start[behind])))
             continue;
         found.first = found.count++ ? found.first : token.start;
         found.last = token.start;
@@ -247,7 +242,7 @@ static void set_columns(tj_message *message, span line)
     if (!token.start)
         return;
     hits found = find_token(line, token);
-    if (found.count == 0 || (found.count > 1 && !is_word_byte(token.start[0])))
+    if (found.count == 0 || (found.count > 1 && !tj_is_name_byte(token.start[0])))
         return;
     bool again = strstr(message->text, "redeclaration") || strstr(message->text, "redefinition");
     size_t at = again ? found.last : found.first;
@@ -263,7 +258,7 @@ static void set_end_column(tj_message *message, span line)
         message->column = 0;
         return;
     }
-    while (end < line.length && is_word_byte(line.start[end]))
+    while (end < line.length && tj_is_name_byte(line.start[end]))
         end++;
     message->end_column = (int)(end > at ? end : at + 1) + 1;
 }
