@@ -140,6 +140,7 @@ class Body:
         yield from self._over(str(LANES), f"cwr_v[cwr_t] = {self._value('0')};")
         more = f"cwr_v[cwr_t] = cwr_reduce(cwr_v[cwr_t], {self._value('cwr_g')});"
         yield f"for (cwr_g = {LANES}; cwr_g + {LANES} <= cwr_r; cwr_g += {LANES})"
+        yield from _IN_VECTORS if self._form == "one" else ()
         yield from ("    " + line for line in self._over(str(LANES), more))
         yield from self._over("cwr_r - cwr_g", more)
         if self._form == "one":

@@ -532,15 +532,15 @@ def test_the_larger_of_two_minds_what_is_no_number(sign: str, fastmath: bool) ->
 @pytest.mark.row("K19")
 @pytest.mark.parametrize("fastmath", [False, True])
 @pytest.mark.parametrize("reduce", ["npy_maximum", "npy_minimum", "fmax", "fmin"])
-def test_extremes_of_long_rows_are_vectors_in_all_steps(reduce: str, fastmath: bool) -> None:
-    """The lanes and their folds but for the last one; and none of them calls libm."""
+def test_extremes_of_rows_are_vectors_in_all_steps(reduce: str, fastmath: bool) -> None:
+    """The lanes of all leaves, and their folds but for the last one; and none of them calls libm."""
     made = [
         cwrapjit.ReductionKernel(
             "T x", "T y", "x", f"{reduce}(a, b)", "y = a", None, fastmath=fastmath, optimize=tier
         )
         for tier in ("off", "eager")
     ]
-    for n in (128, 1000, 16384 + 130):
+    for n in (100, 128, 1000, 16384 + 130):
         x = rows(n, F8)
         with np.errstate(invalid="ignore"):
             wanted = getattr(np, {"npy_maximum": "max", "npy_minimum": "min"}.get(reduce, f"nan{reduce[1:]}"))
@@ -551,5 +551,5 @@ def test_extremes_of_long_rows_are_vectors_in_all_steps(reduce: str, fastmath: b
     if any(each["lanes"] for each in found.loops):
         pytest.skip("clang says nothing of what it unrolls before it makes vectors")
     wide = [each["text"] for each in found.loops if each["vectorized"]]
-    for lanes in ("(16)", "8", "4", "2"):
-        assert any(f"cwr_t < {lanes} * cwr_m" in text for text in wide), (lanes, wide)
+    for lanes, least in (("(16)", 2), ("8", 1), ("4", 1), ("2", 1)):
+        assert sum(f"cwr_t < {lanes} * cwr_m" in text for text in wide) >= least, (lanes, wide)
