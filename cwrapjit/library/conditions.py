@@ -32,7 +32,7 @@ def holding(
         if environment is None:
             environment = _cwrapjit.library_environment("conditions", include_dirs=folders)
         owner, (place,) = _cwrapjit.compile_thunks(
-            environment, question, ["cwj_answers"], file=file, before="".join(f"{each}\n" for each in macros),
+            environment, "\n".join([*macros, question]), ["cwj_answers"], file=file,
             after=f"\nconst char cwj_answers[] = {{\n{answers}0}};\n", quiet=True,
         )  # fmt: skip
     except (_cwrapjit.CompileError, ValueError):  # ValueError: a folder that cannot be

@@ -108,6 +108,7 @@ class Preprocessor:
         self._packed: list[str] = [""]  # one entry for each #pragma pack(push)
         self.is_declared: Callable[[str], bool] = lambda name: False  # a function, before this text
         self._holds: dict[tuple[str, int], bool] = {}  # the conditions of a text, by its file and line
+        self._unsaid = ""  # the file of a text of which C does not say that
         self._read: list[str] | None = None  # a text of the user's is being expanded: all that came before it
 
     def run(self, text: str, file: str) -> str:
@@ -158,11 +159,12 @@ class Preprocessor:
             self._directive(name, rest, file, line)
 
     def ask(self, text: str, file: str, environment: object = None, more: Iterable[str] = ()) -> bool:
-        """Asks C which conditions of a text hold; where it cannot say, False, they are evaluated here.
-        more: lines in front of it."""
+        """Asks C which conditions of a text hold; where it cannot say, False, it is asked of each alone.
+        more: lines in front of the text."""
         macros = [*self._users_macros(), *more]
         found = conditions.holding(text, file, macros, environment, self.include_dirs)
         self._holds = {(file, line): holds for line, holds in (found or {}).items()}
+        self._unsaid = file if found is None else ""
         return found is not None
 
     def _users_macros(self) -> list[str]:
@@ -198,6 +200,10 @@ class Preprocessor:
 
     def _condition(self, name: str, rest: str, file: str, line: int) -> bool:
         holds = self._holds.get((file, line))
+        if file == self._unsaid:
+            alone = "\n" * (line - 1) + f"#{name} {rest}\n#endif\n"
+            found = conditions.holding(alone, file, self._users_macros(), None, self.include_dirs)
+            holds = (found or {}).get(line)
         if holds is not None:
             return holds
         if name != "if":

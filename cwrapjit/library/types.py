@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
+from cwrapjit._unsupported import built_for
 from cwrapjit.library import constants
 from cwrapjit.library.parser import text_of
 
@@ -217,7 +218,7 @@ KNOWN: dict[str, Any] = {
     **_known("uint32", "unsigned int", "uint32_t", "uint_least32_t"),
     **_known("uint64", "unsigned long", "uint64_t", "uint_least64_t", "uint_fast16_t", "uint_fast32_t"),
     **_known("uint64", "unsigned long", "uint_fast64_t", "uintmax_t", "uintptr_t", "size_t"),
-    "wchar_t": Scalar("int", "int32", "wchar_t"),
+    **_known(*(("int32", "int") if built_for()[0] == "x86_64" else ("uint32", "unsigned int")), "wchar_t"),
     "bool": Scalar("_Bool", "bool", "bool"),
     "FILE": Unknown("FILE is a stream of the C library", "FILE"),
     "va_list": Unknown("va_list is a list of variable arguments", "va_list"),

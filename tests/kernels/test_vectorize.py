@@ -396,10 +396,10 @@ def test_conditions_hold_where_they_hold_for_c(condition: str, holds: bool) -> N
 
 
 def test_conditions_behind_files_that_need_the_text(tmp_path: pathlib.Path) -> None:
-    """C does not take such a file without the text: what the file defines is known all the same."""
+    """C does not take such a file without the text: what file and compiler define is known all the same."""
     (tmp_path / "own.h").write_text("#define OWN 1\nstatic real half(real x) { return x / 2; }\n")
-    text = 'typedef double real;\n#include "own.h"\n#if OWN\nreal f(real x)\n#else\nint f(int x)\n#endif\n'
-    text += "{ return half(x); }"
+    text = 'typedef double real;\n#include "own.h"\n#if OWN && defined M_PI && __LINE__ == 3\n'
+    text += "real f(real x)\n#else\nint f(int x)\n#endif\n{ return half(x); }"
     assert vectorize(text, include_dirs=[tmp_path])(3.0) == 1.5
     assert library("t", source=text, include_dirs=[tmp_path]).f(3.0) == 1.5
 
