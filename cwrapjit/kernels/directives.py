@@ -36,6 +36,7 @@ class Reading:
         self.words: set[str] = set()
         self.repeated: set[str] = set()  # words that stand there more than once
         self.front = 0  # where the directives end that stand before all else
+        self.asked: set[str] = set()  # the words of conditions
         self.leaves_out = False  # some text, as a condition says
         self._braces: set[str] = (
             set()
@@ -129,7 +130,8 @@ class Reading:
                 self._include()
             return
         if name in _CONDITIONS:
-            self.words |= words(rest).intersection(MARKS.values())
+            self.asked |= words(rest)
+            self.words |= self.asked.intersection(MARKS.values())
         elif not (is_read and name in ("define", "undef") and len(parts) > 1):
             return
         elif name == "define":

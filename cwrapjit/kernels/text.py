@@ -107,6 +107,7 @@ class Text:
         found = Reading(source, file, self.fail, include_dirs, macros, environment)
         self.defined, self.includes, self.front = found.defined, found.includes, found.front
         self.words, self.repeated, self.leaves_out = found.words, found.repeated, found.leaves_out
+        self.asked = found.asked
         self._tokens = _without_attributes(found.tokens)
         self._read(self._tokens)
 
@@ -172,7 +173,7 @@ class Text:
             is_so = f"sizeof({spelled}) == {dtype.itemsize}"
             if dtype.kind in "biuf" and dtype.char != "e" and not by_size:
                 is_so += f" && cwj_kind({spelled}) == '{dtype.kind}'"
-            wrong = f"{whose} is a {spelled}, which was read as {dtype.name}, and is another type to C"
+            wrong = f"{whose} is of type {spelled}, which was read as {dtype.name}, and is another one to C"
             made.append(f'_Static_assert({is_so}, "{wrong}");')
         if not made:
             return ""

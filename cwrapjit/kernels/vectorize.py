@@ -256,6 +256,8 @@ class Definition:
         known = text.names | text.typedefs.keys()
         used = [found.words, *(each.words for each in found.parameters), *text.typedefs.values()]
         self.generic = "T" not in known and any("T" in words for words in used)
+        if self.generic and "T" in text.asked:
+            text.fail("T is a type here, and an #if asks for it", found.at, len(found.name))
 
     def signature(self) -> str:
         """That of function()."""

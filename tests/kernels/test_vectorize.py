@@ -192,7 +192,7 @@ def test_types_that_python_and_c_read_differently_are_refused(text: str, tmp_pat
         lambda: vectorize(text, include_dirs=[tmp_path]),
         lambda: library("t", source=text, include_dirs=[tmp_path]),
     ):
-        error = refuses(cwrapjit.CompileError, make, "another type to C")
+        error = refuses(cwrapjit.CompileError, make, "and is another one to C")
         assert error.lineno == 2
 
 
@@ -443,6 +443,7 @@ def test_a_text_whose_conditions_leave_no_function() -> None:
     [
         ("#if 1 +\n#endif\ndouble f(double x) { return x; }", "#if", 1),
         ("double f(double x\n#else\n) { return x; }", "#else without #if", 2),
+        ("#ifdef T\ntypedef T t;\n#else\ntypedef int t;\n#endif\nint f(T x, OUT t *y) { }", "asks for it", 6),
         ("#define ARGS double x, vector y\n\ndouble f(ARGS) { return x; }", "y is a vector, which is no", 3),
         ("#define ARGS double x, double x\n\ndouble f(ARGS) { return x; }", "two parameters are called x", 3),
     ],
