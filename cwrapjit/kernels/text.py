@@ -171,7 +171,7 @@ class Text:
                 continue
             spelled = " ".join(words)
             is_so = f"sizeof({spelled}) == {dtype.itemsize}"
-            if dtype.kind in "biuf" and dtype.char != "e" and not by_size:
+            if dtype.kind in "iuf" and dtype.char != "e" and not by_size:  # npy_bool is an unsigned char
                 is_so += f" && cwj_kind({spelled}) == '{dtype.kind}'"
             wrong = f"{whose} is of type {spelled}, which was read as {dtype.name}, and is another one to C"
             made.append(f'_Static_assert({is_so}, "{wrong}");')

@@ -80,7 +80,7 @@ POLYNOMIAL = vectorize("double p(double x, double y) { return x * y + x; }")
         ("npy_intp", "i8"), ("npy_float32", "f4"), ("float", "f4"), ("double", "f8"), ("long double", "g"),
         ("const double", "f8"), ("npy_complex128", "c16"), ("npy_complex64", "c8"), ("byte", "u1"),
         ("real", "f8"), ("enum colour", "i4"), ("NUMBER", "f4"), ("enum wide", "u8"), ("enum minus", "i4"),
-        ("enum high", "u4"), ("enum both", "i8"), ("plain", "i4"), ("large", "u8"), ("larger", "u8"),
+        ("npy_bool", "?"), ("enum high", "u4"), ("enum both", "i8"), ("plain", "i4"), ("large", "u8"), ("larger", "u8"),
     ],
 )  # fmt: skip
 def test_types(ctype: str, dtype: str) -> None:
@@ -89,6 +89,7 @@ def test_types(ctype: str, dtype: str) -> None:
     known += "enum high { HIGH = 0xf0000000 };\nenum both { LEAST = -1, MOST = 0x100000000 };\n"
     known += "typedef enum { PLAIN } plain;\ntypedef enum wide large;\n"
     known += "typedef enum any { ANY = 0x100000000 } larger;\n"
+    known += "#include <stdint.h>\n"  # C confirms what Python has read
     plain = ctype.replace("const ", "")
     f = vectorize(f"{known}{ctype} same({ctype} x) {{ return x; }}")
     values = np.array([0, 1, 100]).astype(dtype)
