@@ -80,7 +80,8 @@ POLYNOMIAL = vectorize("double p(double x, double y) { return x * y + x; }")
         ("npy_intp", "i8"), ("npy_float32", "f4"), ("float", "f4"), ("double", "f8"), ("long double", "g"),
         ("const double", "f8"), ("npy_complex128", "c16"), ("npy_complex64", "c8"), ("byte", "u1"),
         ("real", "f8"), ("enum colour", "i4"), ("NUMBER", "f4"), ("enum wide", "u8"), ("enum minus", "i4"),
-        ("npy_bool", "?"), ("enum high", "u4"), ("enum both", "i8"), ("plain", "i4"), ("large", "u8"), ("larger", "u8"),
+        ("enum high", "u4"), ("enum both", "i8"), ("plain", "i4"), ("large", "u8"), ("larger", "u8"),
+        ("npy_bool", "?"),
     ],
 )  # fmt: skip
 def test_types(ctype: str, dtype: str) -> None:
