@@ -33,6 +33,22 @@ drop_if_blank(tj_piece *piece)
     *piece = (tj_piece){0};
 }
 
+/* By the #line that it begins with, or else one for all of a module's functions. */
+static int
+name_header(cwj_spec *spec)
+{
+    static const char begin[] = "#line 1 \"";
+    tj_piece *header = &spec->tj.header;
+    const char *name = header->text + sizeof(begin) - 1;
+    if (strncmp(header->text, begin, sizeof(begin) - 1) == 0 && strchr(name, '"') != NULL) {
+        header->file =
+            cwj_arena_format(&spec->arena, "%.*s", (int)(strchr(name, '"') - name), name);
+    } else if (spec->tj.module != NULL) {
+        header->file = cwj_arena_format(&spec->arena, "<cwrapjit %s header>", spec->tj.module);
+    }
+    return header->file == NULL ? -1 : 0;
+}
+
 static int
 take_pieces(cwj_spec *spec, PyObject *header, const cwj_arguments *arguments)
 {
@@ -53,13 +69,7 @@ take_pieces(cwj_spec *spec, PyObject *header, const cwj_arguments *arguments)
         }
         drop_if_blank(all[i].piece);
     }
-    if (tj->header.text != NULL && tj->module != NULL) { /* one for all of a module's functions */
-        tj->header.file = cwj_arena_format(&spec->arena, "<cwrapjit %s header>", tj->module);
-        if (tj->header.file == NULL) {
-            return -1;
-        }
-    }
-    return 0;
+    return tj->header.text == NULL ? 0 : name_header(spec);
 }
 
 /* ---- the whole --------------------------------------------------------- */

@@ -221,10 +221,8 @@ class Text:
             f"#define {name}{'(...)' * (name in heads)} {name}{f'__{k}' * (k > 0)}{heads.get(name, '')}\n"
             for name in names
         )
-        if not macros:
-            return self.compiled()
-        ends = "".join(f"#undef {name}\n" for name in names)
-        return f'{macros}#line 1 "{self.file}"\n{self.compiled()}\n{ends}'
+        ends = "".join(f"\n#undef {name}" for name in names)
+        return f'{macros}#line 1 "{self.file}"\n{self.compiled()}{ends}\n'
 
     @property
     def balanced(self) -> bool:

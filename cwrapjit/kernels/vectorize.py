@@ -50,10 +50,10 @@ def vectorize(
     """
     _check(source, name, doc, options)
     macros = _build.macros(options.get("define_macros"), "vectorize(): define_macros")
-    text = Text(source, "<cwrapjit vectorize header>", options.get("include_dirs") or (), macros)
+    text = Text(source, "<cwrapjit vectorize source>", options.get("include_dirs") or (), macros)
     found = _only_function(text)
     made_name = name if name is not None else _python_name(found.name)
-    text.file = f"<cwrapjit {made_name} header>"
+    text.file = f"<cwrapjit {made_name} source>"
     shared = _definition(text, found, made_name, doc, options)
     if not shared.generic:
         if T is not None:
@@ -108,7 +108,9 @@ def _only_function(text: Text) -> TextFunction:
             more = f"; {text.functions[0].name}() is static"
         elif not text.balanced:  # which is told with its place
             slices = {np.float64: "return 1;"}
-            _cwrapjit.function("vectorize", signature="-> y()", header=text.source, Ccode_slice_eval=slices)
+            _cwrapjit.function(
+                "vectorize", signature="-> y()", header=text.instance(), Ccode_slice_eval=slices
+            )
         elif text.leaves_out:
             more = "; its #if leaves text out, which define_macros= may choose"
         elif re.search(_DEFAULT, text.source):
@@ -336,7 +338,7 @@ class Definition:
         own = self.text.names | self.text.defined
         needed = "" if has_files else scalars.includes(self.text.words, own)
         apart = not self.options.get("inplace")
-        parts = [f'{needed}#line 1 "{self.text.file}"\n' if needed else "", self.text.instance(0, apart)]
+        parts = [f'#line 1 "{self.text.file}"\n{needed}', self.text.instance(0, apart)]
         parts.append(self.confirmation(types[0]))
         for k, T in enumerate(types[1:], 1):
             parts.append(f"\n#undef T\n#define T {numbers.SPELLED[T or '']}\n")

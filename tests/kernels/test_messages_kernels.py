@@ -202,7 +202,7 @@ vectorize("x * x")
     ValueError: vectorize(): the text defines no function; wanted one such as 'double f(double x) {
     return 2 * x; }': 'x * x'
 vectorize("double f(double x) { return x;")
-    CompileError: '{' is not closed (<cwrapjit vectorize header>, line 1)
+    CompileError: '{' is not closed (<cwrapjit vectorize source>, line 1)
 vectorize("double f(double x, double y = 2, int z = 1)\n{ return x * y; }")
     ValueError: vectorize(): the text defines no function; parameters have no default values in C:
     'double f(double x, double y = 2, int z = 1)\n{ return x * ...'
@@ -215,7 +215,7 @@ vectorize(GOOD, name="1f")
 vectorize("double psat(double T) { return T; }", T="f8")
     ValueError: vectorize() of psat: T='f8', but no type in the text is T
 vectorize(f"double f({', '.join(f'double x{k}' for k in range(501))}) {{ return x0; }}")
-    CompileError: f() has 501 parameters, 500 at most (<cwrapjit vectorize header>, line 1)
+    CompileError: f() has 501 parameters, 500 at most (<cwrapjit vectorize source>, line 1)
 vectorize(GOOD, signature="x() -> y()")
     TypeError: vectorize() has no option signature: the text says that; see function()
 vectorize(GOOD, windows={"x": (3,)})
@@ -225,10 +225,10 @@ vectorize(LARGER, T="f9")
 vectorize(LARGER, T=())
     ValueError: vectorize() of larger: T=() leaves no type
 vectorize("double f(float64 x) { return 0; }")
-    CompileError: x is a float64, which is NumPy's name: C's is double (<cwrapjit f header>, line 1)
+    CompileError: x is a float64, which is NumPy's name: C's is double (<cwrapjit f source>, line 1)
 vectorize("#define int long\nint f(int x) { return x; }")
     CompileError: the macro 'int' changes code around this text, too: give it another name, or #undef it
-    at the end (<cwrapjit f header>, line 1)
+    at the end (<cwrapjit f source>, line 1)
 vectorize("void f(const double x[n], int n, double y[n]) { }")(X)
     TypeError: f(): missing required argument 'y' (position 2), which is updated in place: in a C text, OUT
     in front of it makes it a result

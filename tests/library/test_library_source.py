@@ -279,12 +279,17 @@ def test_arrays_of_characters_are_arrays_of_numbers(state: str) -> None:
 
 @pytest.mark.quick
 @pytest.mark.row("K14")
-def test_faults_of_functions_that_do_not_broadcast_show_what_was_written() -> None:
-    text = "\nint f(const char *s, const double x[n], int n) { return *(volatile int *)(long)(n - 2); }"
+@pytest.mark.parametrize("first", ["const char *s, ", ""], ids=["single calls", "broadcast"])
+@pytest.mark.parametrize("out", ["", ", OUT int *y"])
+def test_faults_show_what_was_written(first: str, out: str) -> None:
+    text = f"\nint f({first}const double x[n], int n{out}) {{ return *(volatile int *)(long)(n - 2); }}"
+    given = [*([""] if first else []), np.ones(2)]
     fault = refuses(
-        cwrapjit.Fault, lambda: library(text, debug=True).f("", np.ones(2)), "line 2: int f(const"
+        cwrapjit.Fault,
+        lambda: library(text, debug=True).f(*given),
+        "<cwrapjit t source>, line 2: int f(const",
     )
-    assert (fault.lineno, fault.text) == (2, text[1:])
+    assert (fault.filename, fault.lineno, fault.text) == ("<cwrapjit t source>", 2, text[1:])
 
 
 # ---- scalars --------------------------------------------------------------------------------------------
