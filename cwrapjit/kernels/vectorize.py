@@ -107,10 +107,8 @@ def _only_function(text: Text) -> TextFunction:
         if text.functions:
             more = f"; {text.functions[0].name}() is static"
         elif not text.balanced:  # which is told with its place
-            slices = {np.float64: "return 1;"}
-            _cwrapjit.function(
-                "vectorize", signature="-> y()", header=text.instance(), Ccode_slice_eval=slices
-            )
+            header, body = text.instance(), {np.float64: "return 1;"}
+            _cwrapjit.function("vectorize", signature="-> y()", header=header, Ccode_slice_eval=body)
         elif text.leaves_out:
             more = "; its #if leaves text out, which define_macros= may choose"
         elif re.search(_DEFAULT, text.source):
