@@ -114,6 +114,8 @@ class Texts:
             if not given[what].strip():
                 raise ValueError(f"{who}: {what} is empty; wanted a C expression")
             ctext.check_expression(given[what], who, what)
+        if "#" not in given["post_map_expr"]:  # of #if and #else one counts
+            ctext.check_brackets(given["post_map_expr"], who, "post_map_expr")
         self.map, self.reduce, self.post = given["map_expr"], given["reduce_expr"], given["post_map_expr"]
         self.preamble = given["preamble"]
         self.identity = _identity(given["identity"], who)

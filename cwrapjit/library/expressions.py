@@ -130,11 +130,12 @@ def shape_of(shape: object, lookup: Lookup, ask: Ask | None = None) -> tuple[Dim
 
 
 def trees_of(who: str, shape: object) -> list[Any]:
-    """The same as syntax trees; ValueError says who wants them."""
+    """The same as syntax trees; ValueError and TypeError say who wants them."""
     try:
         return [tree_of(each) for each in _parts(shape)]
     except (BadDim, TypeError) as error:
-        raise type(error)(f"{who}: {error}") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{who}: {error}") from None
 
 
 def with_dims(name: str, ctype: Any, trees: list[Any]) -> Any:

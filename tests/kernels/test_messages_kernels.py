@@ -114,6 +114,8 @@ total(map_expr="(x")
     ValueError: reduce_kernel(): map_expr: '(' is not closed, found at position 0 (x ^
 total(map_expr="x)")
     ValueError: reduce_kernel(): map_expr: ')' closes nothing, found at position 1 x) ^
+total(post_map_expr="y = a; } {")
+    ValueError: reduce_kernel(): post_map_expr: '}' closes nothing, found at position 7 y = a; } { ^
 total(post_map_expr="y = a; return")
     ValueError: reduce_kernel(): post_map_expr cannot return; what it computes is taken from it
 total(map_expr="_in_ind.get()")
