@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from cwrapjit._cwrapjit import CompileError
+from cwrapjit._imports import load
 from cwrapjit._tokens import CONTROL, Token, closes, split
 from cwrapjit.kernels.directives import MARKS, Reading
 
@@ -21,6 +22,7 @@ _STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto 
 _RESTRICT = frozenset("restrict __restrict __restrict__".split())
 _QUALIFIERS = frozenset("const volatile __const".split()) | _RESTRICT
 _ATTRIBUTES = frozenset("__attribute__ __attribute __asm__ asm __asm _Alignas _Pragma".split())
+_EXTREMES = {"min": "<", "max": ">"}
 _TAGS = ("struct", "union", "enum")
 _TYPE_WORDS = frozenset("char short int long float double signed unsigned void _Bool bool _Complex".split())
 _NO_NAMES = _TYPE_WORDS | _QUALIFIERS | _STORAGE | {"static", *_TAGS}
@@ -45,12 +47,13 @@ class Parameter(NamedTuple):
 
 
 class Early(NamedTuple):
-    """The first dim of an array that names a parameter behind it."""
+    """A dim that is none to C: a first one that names a parameter behind its array, and min() or max()."""
 
     dim: list[Token]
     token: Token  # that name
     array: str
     is_made: bool  # by a macro, with the brackets around it
+    c: str  # what C gets; "": nothing
 
 
 class TextFunction(NamedTuple):
@@ -72,13 +75,12 @@ class TextFunction(NamedTuple):
 
     def apart(self) -> str:
         """The parameters for C: nothing else points to where those with a mark point to."""
-        left_out = {token for early in self.early for token in early.dim}
-        marked = [each.pointer for each in self.parameters if each.intent]
-        return " ".join(
-            f"{token.text} restrict" if token in marked else token.text
-            for token in self.inner
-            if token not in left_out and token.text not in MARKS.values()
-        )
+        given = {token: "" for early in self.early for token in early.dim}
+        given |= {early.dim[0]: early.c for early in self.early}
+        given |= {each.pointer: f"{each.pointer.text} restrict" for each in self.parameters
+                  if each.intent and each.pointer}  # fmt: skip
+        texts = [given.get(token, token.text) for token in self.inner if token.text not in MARKS.values()]
+        return " ".join(filter(None, texts))
 
 
 class Text:
@@ -133,6 +135,8 @@ class Text:
         except CompileError as error:
             for each in (error, *error.errors):
                 found = self.place(os.fsencode(each.filename or ""), each.lineno or 0)
+                if found and each.text and len(each.text) != len(found[2]):  # min() was replaced
+                    load("cwrapjit.kernels.ctext").show(each, found)
                 each.text = found[2] if found and each.text else each.text
             raise
 
@@ -194,7 +198,7 @@ class Text:
         raise error
 
     def compiled(self, until: int | None = None) -> str:
-        """The text for C: a first dim, which C does not look at, may name a parameter behind its array.
+        """The text for C, which does not look at first dims, and has no min() and max() for others.
         until: where declarations end, and a body begins."""
         parts, end = [], 0
         for early in sorted(self._early, key=lambda each: each.token.at):
@@ -202,7 +206,8 @@ class Text:
             if not early.is_made and (until is None or begin < until):
                 parts.append(self.source[end:begin])
                 end = early.dim[-1].end
-                parts.append("".join(c if c == "\n" else " " for c in self.source[begin:end]))
+                blank = "".join(c if c == "\n" else " " for c in self.source[begin:end])
+                parts += [early.c, blank[len(early.c) :] if "\n" not in blank else blank]
         return "".join([*parts, self.source[end:]])
 
     def instance(self, k: int = 0, apart: bool = True) -> str:
@@ -369,13 +374,28 @@ def _early_of(parts: list[list[Token]], parameters: list[Parameter]) -> list[Ear
     names = [each.name for each in parameters]
     made = []
     for k, each in enumerate(parameters):
-        first = each.dims[0] if each.dims and each.is_named else []
-        unknown = (*names[k + 1 :], "min", "max")  # to C
-        behind = [token for token in first if token.text in unknown]
-        if behind:
-            is_made = any(token.text == "[" and token.at == first[0].at for token in parts[k])
-            made.append(Early(first, behind[0], each.name, is_made))
+        for axis, dim in enumerate(each.dims if each.is_named else ()):
+            unknown = (*([] if axis else names[k + 1 :]), *_EXTREMES)  # to C
+            behind = [token for token in dim if token.text in unknown]
+            if behind:
+                is_made = any(token.text == "[" and token.at == dim[0].at for token in parts[k])
+                made.append(Early(dim, behind[0], each.name, is_made, _as_c(dim) if axis else ""))
     return made
+
+
+def _as_c(dim: Sequence[Token]) -> str:
+    """Without min() and max()."""
+    made, k = "", 0
+    while k < len(dim):
+        sign, end = _EXTREMES.get(dim[k].text), closes(dim, k + 1)
+        if sign is not None and [each.text for each in dim[k + 1 : k + 2]] == ["("]:
+            first, *others = [_as_c(part) for part in split(dim[k + 2 : end])] or [""]
+            for other in others:
+                first = f"(({first}) {sign} ({other}) ? ({first}) : ({other}))"
+            made, k = f"{made} {first}", end + 1
+        else:
+            made, k = f"{made} {dim[k].text}", k + 1
+    return made.strip()
 
 
 def _without_attributes(tokens: Sequence[Token]) -> list[Token]:

@@ -229,6 +229,21 @@ def test_dims_that_are_the_smaller_or_larger_one(dim: str, length: int) -> None:
         assert f(np.zeros(3), np.zeros(2)).tolist() == list(range(length))
 
 
+@pytest.mark.parametrize("dim, length", [("min(n, m)", 2), ("max(n,\n m, 1+3) ", 4), ("n-min(m,n,1)", 2)])
+def test_later_dims_that_are_the_smaller_or_larger_one(dim: str, length: int) -> None:
+    """C wants a dim there, and the user's columns in what is wrong."""
+    head = f"int n, int m, const double x[n], const double z[m], OUT double y[min(m, n)][{dim}]"
+    body = f"for (int i = 0; i < 2; i++) for (int j = 0; j < {length}; j++) y[i][j] = i + j;"
+    text = f"void f({head}) {{ {body} }}"
+    wrong = text.replace("i + j;", "i + nowhere;")
+    line = wrong.split("\n")[-1]
+    for make in (lambda text: library(text).f, cwrapjit.vectorize):
+        made = make(text)(np.zeros(3), np.zeros(2))
+        assert made.tolist() == [[i + j for j in range(length)] for i in range(2)]
+        error = refuses(cwrapjit.CompileError, lambda make=make: make(wrong), "'nowhere' undeclared")
+        assert (error.text, error.offset) == (line, line.index("nowhere") + 1)
+
+
 def test_types_enums_and_macros_of_the_text() -> None:
     lib = library(
         "typedef float real; typedef unsigned char byte;\n#define SIZE 3\nenum mode { UP = 1, DOWN };\n"
