@@ -52,6 +52,9 @@ void tj_messages_move(tj_messages *to, tj_messages *from);
 bool tj_messages_copy(tj_messages *to, const tj_messages *from);
 /* One of them says the same of the same place. */
 bool tj_messages_have(const tj_messages *messages, const tj_message *one);
+/* The line of that number, as #line directives of the text count; behind its end the last that is not blank, whose
+ * number *number becomes. */
+const char *tj_piece_line(const tj_piece *piece, int *number, size_t *length);
 /* As tj_messages_locate(), in a generated text, whose #line directives say what
  * its lines are called. Columns that are known stay. */
 void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t length);

@@ -33,16 +33,20 @@ drop_if_blank(tj_piece *piece)
     *piece = (tj_piece){0};
 }
 
-/* By the #line that it begins with, or else one for all of a module's functions. */
+/* By the first #line, behind other directives at most, or else one for all of a module's functions. */
 static int
 name_header(cwj_spec *spec)
 {
     static const char begin[] = "#line 1 \"";
     tj_piece *header = &spec->tj.header;
-    const char *name = header->text + sizeof(begin) - 1;
-    if (strncmp(header->text, begin, sizeof(begin) - 1) == 0 && strchr(name, '"') != NULL) {
-        header->file =
-            cwj_arena_format(&spec->arena, "%.*s", (int)(strchr(name, '"') - name), name);
+    const char *at = header->text, *end;
+    while (at[0] == '#' && strncmp(at, begin, sizeof(begin) - 1) != 0 &&
+           (end = strchr(at, '\n')) != NULL) {
+        at = end + 1;
+    }
+    const char *name = at + sizeof(begin) - 1;
+    if (strncmp(at, begin, sizeof(begin) - 1) == 0 && (end = strchr(name, '"')) != NULL) {
+        header->file = cwj_arena_format(&spec->arena, "%.*s", (int)(end - name), name);
     } else if (spec->tj.module != NULL) {
         header->file = cwj_arena_format(&spec->arena, "<cwrapjit %s header>", spec->tj.module);
     }

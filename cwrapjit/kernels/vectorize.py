@@ -336,8 +336,7 @@ class Definition:
         own = self.text.names | self.text.defined
         needed = "" if has_files else scalars.includes(self.text.words, own)
         apart = not self.options.get("inplace")
-        parts = [f'#line 1 "{self.text.file}"\n{needed}', self.text.instance(0, apart)]
-        parts.append(self.confirmation(types[0]))
+        parts = [needed, self.text.instance(0, apart), self.confirmation(types[0])]
         for k, T in enumerate(types[1:], 1):
             parts.append(f"\n#undef T\n#define T {numbers.SPELLED[T or '']}\n")
             parts.append(self.text.instance(k, apart))

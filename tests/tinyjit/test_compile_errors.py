@@ -118,9 +118,11 @@ def test_names_of_type_sets_and_of_functions_without_a_module() -> None:
 def test_a_line_directive_is_followed_and_a_macro_fails_where_it_is_used() -> None:
     error = fails('#line 77 "mine.c"\nreturn oops;')
     assert error.filename == "mine.c" and error.lineno == 77
-    header = '#line 1 "mine.h"\n#define A 1\n#line 1 "mine.h"\nint x = oops;\n'
+    header = '#define A 1\n#line 1 "mine.h"\nint x = oops;\n'
     error = fails("return true;", header=header)
     assert (error.filename, error.lineno, error.offset, error.text) == ("mine.h", 1, 9, "int x = oops;")
+    error = fails("return true;", header='#line 1 "mine.h"\nint x\nint y;\n')
+    assert error.lineno == 2 and "is a ';' missing at the end of line 1?" in error.msg
     error = fails("double x = 1;\nreturn USE(x);", header="#define USE(v) ((v) + undefined_thing)")
     assert error.lineno == 2 and error.filename == "<cwrapjit t.f float64>"
 

@@ -83,21 +83,14 @@ static bool hint_header(const tj_message *message, tj_text *hint)
 /* The line in front of `number` that holds something; 0: there is none. */
 static int line_before(const tj_piece *piece, int number, const char **start, size_t *length)
 {
-    int found = 0, line = 1;
-    for (const char *at = piece->text, *end = at + piece->length; at < end && line < number;
-         line++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        size_t size = (size_t)((newline ? newline : end) - at);
-        while (size && isspace((unsigned char)at[size - 1]))
-            size--;
-        if (size) {
-            found = line;
-            *start = at;
-            *length = size;
-        }
-        at = newline ? newline + 1 : end;
+    while (--number > 0) {
+        *start = tj_piece_line(piece, &number, length);
+        while (*length && isspace((unsigned char)(*start)[*length - 1]))
+            --*length;
+        if (*length)
+            return number;
     }
-    return found;
+    return 0;
 }
 
 /* The text ends without it: the brace is the generated text's. */

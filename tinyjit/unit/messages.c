@@ -163,20 +163,22 @@ static bool is_file(const char *name, span file)
     return same;
 }
 
-/* The last line of that number, as #line directives of the text count. Behind the end of the text it is the last
+/* The line of that number, as #line directives of the text count. Behind the end of the text it is the last
  * line that is not blank, and *number becomes that line's. */
 static span find_line(const tj_piece *piece, int *number)
 {
     const char *at = piece->text, *end = piece->text + piece->length;
     span last = {at, 0}, found = {NULL, 0}, file;
     int last_number = 1, told;
-    for (int n = 1; at <= end; n++) {
+    bool directed = false;
+    for (int n = 1; at <= end && (!found.start || !directed); n++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         span line = {at, (size_t)((newline ? newline : end) - at)};
         if (read_directive(line, &told, &file) && is_file(piece->file, file)) {
             found = told <= *number ? (span){NULL, 0} : found;
+            directed = true;
             n = told - 1;
-        } else if (n == *number && (newline || !is_blank(line))) {
+        } else if (!found.start && n == *number && (newline || !is_blank(line))) {
             found = line;
         } else if (!is_blank(line)) {
             last = line;
@@ -188,6 +190,13 @@ static span find_line(const tj_piece *piece, int *number)
     }
     *number = found.start ? *number : last_number;
     return found.start ? found : last;
+}
+
+const char *tj_piece_line(const tj_piece *piece, int *number, size_t *length)
+{
+    span found = find_line(piece, number);
+    *length = found.length;
+    return found.start;
 }
 
 /* The token that a message is about: what it "got", else what it quotes first. */
