@@ -43,6 +43,22 @@ void tj_words_add(tj_words *words, const char *bytes, size_t length);
 void tj_words_add_list(tj_words *words, const char *const *list); /* NULL-terminated, or NULL */
 void tj_words_clear(tj_words *words);
 
+/* ---- line_directives.c ------------------------------------------------- */
+
+/* Bytes of somebody else's text. */
+typedef struct tj_stretch {
+    const char *start;
+    size_t length;
+} tj_stretch;
+
+/* `#line 12 "file"`: its number, and the name as it is written there. */
+bool tj_read_line_directive(tj_stretch line, int *number, tj_stretch *file);
+/* The name in a directive is this one, with or without escapes. */
+bool tj_is_file_of_line(const char *name, tj_stretch file);
+/* The line of that number, as #line directives of the text count; behind its end the last that is not blank,
+ * whose number *number becomes. */
+tj_stretch tj_piece_line(const tj_piece *piece, int *number);
+
 /* ---- messages.c -------------------------------------------------------- */
 
 /* Appends all of `from` to `to` and leaves `from` empty. */
@@ -52,9 +68,6 @@ void tj_messages_move(tj_messages *to, tj_messages *from);
 bool tj_messages_copy(tj_messages *to, const tj_messages *from);
 /* One of them says the same of the same place. */
 bool tj_messages_have(const tj_messages *messages, const tj_message *one);
-/* The line of that number, as #line directives of the text count; behind its end the last that is not blank, whose
- * number *number becomes. */
-const char *tj_piece_line(const tj_piece *piece, int *number, size_t *length);
 /* As tj_messages_locate(), in a generated text, whose #line directives say what
  * its lines are called. Columns that are known stay. */
 void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t length);

@@ -84,7 +84,9 @@ static bool hint_header(const tj_message *message, tj_text *hint)
 static int line_before(const tj_piece *piece, int number, const char **start, size_t *length)
 {
     while (--number > 0) {
-        *start = tj_piece_line(piece, &number, length);
+        tj_stretch line = tj_piece_line(piece, &number);
+        *start = line.start;
+        *length = line.length;
         while (*length && isspace((unsigned char)(*start)[*length - 1]))
             --*length;
         if (*length)

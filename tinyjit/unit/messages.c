@@ -107,12 +107,6 @@ bool tj_messages_have(const tj_messages *messages, const tj_message *one)
 
 /* ---- locating ---------------------------------------------------------- */
 
-/* Bytes of somebody else's text. */
-typedef struct span {
-    const char *start;
-    size_t length;
-} span;
-
 static bool is_about(const tj_message *message, const tj_piece *piece)
 {
     size_t length = strlen(message->file);
@@ -121,88 +115,10 @@ static bool is_about(const tj_message *message, const tj_piece *piece)
             (length == LONGEST_FILE && !strncmp(message->file, piece->file, length)));
 }
 
-static bool is_blank(span line)
-{
-    for (size_t i = 0; i < line.length; i++)
-        if (!strchr(" \t\r\f\v", line.start[i]))
-            return false;
-    return true;
-}
-
-/* "#line 12 "file"": its number, and the name as it is written there. */
-static bool read_directive(span line, int *number, span *file)
-{
-    static const char word[] = "#line ";
-    const size_t length = sizeof word - 1;
-    const char *end = line.start + line.length;
-    const char *at = line.start + length;
-    if (line.length <= length || memcmp(line.start, word, length) != 0)
-        return false;
-    int value = 0;
-    for (; at < end && *at >= '0' && *at <= '9' && value < 100000000; at++)
-        value = 10 * value + (*at - '0');
-    const char *quote = memchr(at, '"', (size_t)(end - at));
-    if (!quote)
-        return false;
-    *number = value;
-    *file = (span){quote, (size_t)(end - quote)};
-    return true;
-}
-
-/* True where the name in a directive is this one, with or without escapes. */
-static bool is_file(const char *name, span file)
-{
-    size_t length = strlen(name);
-    if (file.length == length + 2 && !memcmp(file.start + 1, name, length))
-        return true;
-    tj_text quoted = {0};
-    tj_text_quote(&quoted, name, length);
-    bool same = !quoted.failed && quoted.length == file.length &&
-                !memcmp(quoted.data, file.start, file.length);
-    tj_text_clear(&quoted);
-    return same;
-}
-
-/* The line of that number, as #line directives of the text count. Behind the end of the text it is the last
- * line that is not blank, and *number becomes that line's. */
-static span find_line(const tj_piece *piece, int *number)
-{
-    const char *at = piece->text, *end = piece->text + piece->length;
-    span last = {at, 0}, found = {NULL, 0}, file;
-    int last_number = 1, told;
-    bool directed = false;
-    for (int n = 1; at <= end && (!found.start || !directed); n++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        span line = {at, (size_t)((newline ? newline : end) - at)};
-        if (read_directive(line, &told, &file) && is_file(piece->file, file)) {
-            found = told <= *number ? (span){NULL, 0} : found;
-            directed = true;
-            n = told - 1;
-        } else if (!found.start && n == *number && (newline || !is_blank(line))) {
-            found = line;
-        } else if (!is_blank(line)) {
-            last = line;
-            last_number = n;
-        }
-        if (!newline)
-            break;
-        at = newline + 1;
-    }
-    *number = found.start ? *number : last_number;
-    return found.start ? found : last;
-}
-
-const char *tj_piece_line(const tj_piece *piece, int *number, size_t *length)
-{
-    span found = find_line(piece, number);
-    *length = found.length;
-    return found.start;
-}
-
 /* The token that a message is about: what it "got", else what it quotes first. */
-static span quoted_token(const char *text)
+static tj_stretch quoted_token(const char *text)
 {
-    span none = {NULL, 0};
+    tj_stretch none = {NULL, 0};
     if (text[0] == '#') /* #error and #warning quote what they like */
         return none;
     const char *open = strstr(text, "(got '");
@@ -214,7 +130,7 @@ static span quoted_token(const char *text)
         close++; /* the token is itself a quote */
     if (!close || close == open + 1)
         return none;
-    return (span){open + 1, (size_t)(close - open - 1)};
+    return (tj_stretch){open + 1, (size_t)(close - open - 1)};
 }
 
 /* How often a token occurs, and where at first and at last. */
@@ -223,7 +139,7 @@ typedef struct hits {
 } hits;
 
 /* Where tokens of the line begin with this one, or with several that are quoted together. */
-static hits find_token(span line, span wanted)
+static hits find_token(tj_stretch line, tj_stretch wanted)
 {
     hits found = {0, 0, 0};
     bool word = tj_is_name_byte(wanted.start[0]);
@@ -243,9 +159,9 @@ static hits find_token(span line, span wanted)
     return found;
 }
 
-static void set_columns(tj_message *message, span line)
+static void set_columns(tj_message *message, tj_stretch line)
 {
-    span token = quoted_token(message->text);
+    tj_stretch token = quoted_token(message->text);
     if (!token.start)
         return;
     hits found = find_token(line, token);
@@ -258,7 +174,7 @@ static void set_columns(tj_message *message, span line)
 }
 
 /* Marks the word, or the sign, at a column that the compiler gave. */
-static void set_end_column(tj_message *message, span line)
+static void set_end_column(tj_message *message, tj_stretch line)
 {
     size_t at = (size_t)message->column - 1, end = at;
     if (at >= line.length) {
@@ -270,7 +186,7 @@ static void set_end_column(tj_message *message, span line)
     message->end_column = (int)(end > at ? end : at + 1) + 1;
 }
 
-static void give_line(tj_message *message, span line, tj_messages *messages)
+static void give_line(tj_message *message, tj_stretch line, tj_messages *messages)
 {
     message->source = tj_copy_bytes(line.start, line.length);
     if (!message->source)
@@ -290,9 +206,9 @@ static const char *const unsupported[] = {
     "__m256",     "__m256d",    "__m256i",     NULL,
 };
 
-static bool has_word(span line, const char *word)
+static bool has_word(tj_stretch line, const char *word)
 {
-    return find_token(line, (span){word, strlen(word)}).count > 0;
+    return find_token(line, (tj_stretch){word, strlen(word)}).count > 0;
 }
 
 /* What stands for it here, or "". */
@@ -304,7 +220,7 @@ static const char *instead_of(const char *word)
                                        : "";
 }
 
-static void add_unsupported_hint(tj_message *message, span line)
+static void add_unsupported_hint(tj_message *message, tj_stretch line)
 {
     bool macro = has_word(line, "complex") && (has_word(line, "double") || has_word(line, "float"));
     for (size_t i = 0; unsupported[i]; i++) {
@@ -323,7 +239,7 @@ static void locate(tj_message *message, const tj_piece *piece, tj_messages *mess
 {
     if (message->line <= 0 || message->source)
         return;
-    span line = find_line(piece, &message->line);
+    tj_stretch line = tj_piece_line(piece, &message->line);
     char *file = tj_copy_string(piece->file);
     if (!file) {
         messages->failed = true;
@@ -350,16 +266,17 @@ void tj_messages_locate(tj_messages *messages, const tj_piece *piece)
 void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t length)
 {
     const char *at = text, *end = text + length;
-    span file = {NULL, 0};
+    tj_stretch file = {NULL, 0};
     for (int number = 0; at < end; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        span line = {at, (size_t)((newline ? newline : end) - at)};
-        if (read_directive(line, &number, &file))
+        tj_stretch line = {at, (size_t)((newline ? newline : end) - at)};
+        if (tj_read_line_directive(line, &number, &file))
             number--;
         else
             for (size_t i = 0; i < messages->count && file.start; i++) {
                 tj_message *message = &messages->items[i];
-                if (message->line == number && !message->source && is_file(message->file, file))
+                if (message->line == number && !message->source &&
+                    tj_is_file_of_line(message->file, file))
                     give_line(message, line, messages);
             }
         at += line.length + 1;
