@@ -70,7 +70,7 @@ run_long(cwj_frame *frame, cwj_plan *plan)
     frame->progress.began = frame->progress.began != 0 ? frame->progress.began : run.looked;
     npy_intp first = CWJ_FIRST_CHUNK;
     if (known) { /* no more than a chunk's time; others wait for it where slices are to be shared */
-        double ns = runtime->threads == 1 ? CWJ_CHUNK_NS : CWJ_SHARE_EACH_NS;
+        double ns = runtime->threads == 1 ? CWJ_CHUNK_NS : CWJ_SHARE_LEAST_NS;
         first = next_chunk(plan, CWJ_WARM_CHUNK, estimate / (double)plan->total, ns);
         first = first < CWJ_WARM_CHUNK ? first : CWJ_WARM_CHUNK;
     }

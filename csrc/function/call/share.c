@@ -11,7 +11,7 @@ enum {
     CWJ_SHARE_FROM_NS = 150000, /* less is done before a thread is awake */
     CWJ_SHARE_EACH_NS = 50000,  /* a thread more for each of these */
     CWJ_SHARE_CHUNK_NS = 250000,
-    CWJ_SHARE_LEAST_NS = 20000, /* chunks become smaller towards the end, to here */
+    CWJ_SHARE_LEAST_NS = 20000, /* the first chunk, and to where they shrink towards the end */
     CWJ_CALLER = 1,             /* cwj_share.failed; helpers follow */
     CWJ_HELPER = 2
 };
