@@ -39,6 +39,19 @@ backend(PyObject *extension, PyObject *Py_UNUSED(unused))
     return PyUnicode_FromString(version != NULL ? version : "unknown");
 }
 
+PyDoc_STRVAR(predefined_doc, "predefined()\n--\n\n"
+                             "The macros that libtcc predefines, as lines of C.");
+
+static PyObject *
+predefined(PyObject *extension, PyObject *Py_UNUSED(unused))
+{
+    if (cwj_backend_open(PyModule_GetState(extension)) < 0) {
+        return NULL;
+    }
+    const char *macros = tj_backend_macros();
+    return macros == NULL ? PyErr_NoMemory() : PyUnicode_FromString(macros);
+}
+
 PyDoc_STRVAR(optimizer_doc, "optimizer()\n--\n\n"
                             "What the cc tier found, its flags and its last failure.");
 
@@ -76,6 +89,7 @@ static PyMethodDef extension_methods[] = {
     {"function", (PyCFunction)(void (*)(void))cwj_function, METH_VARARGS | METH_KEYWORDS,
      cwj_function_doc},
     {"backend", backend, METH_NOARGS, backend_doc},
+    {"predefined", predefined, METH_NOARGS, predefined_doc},
     {"optimizer", optimizer, METH_NOARGS, optimizer_doc},
     {"live", live, METH_NOARGS, live_doc},
     {"lose", lose, METH_O, lose_doc},

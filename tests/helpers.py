@@ -141,12 +141,12 @@ def compiler() -> str:
     return found
 
 
-# Which compiler's code ran a slice: 1 is libtcc's, 2 the optimizing one's.
+# Which compiler's code ran a slice: 1 is libtcc's, 2 the optimizing one's. No macros but ours tell.
 WHO = """
-#ifdef __TINYC__
-#define WHO 1
-#else
+#if defined CWJ_GCC || defined CWJ_CLANG
 #define WHO 2
+#else
+#define WHO 1
 #endif
 """
 

@@ -281,8 +281,9 @@ void tj_region_clear(tj_region *region);
 
 /* ---- backend.c --------------------------------------------------------- */
 
-/* The small headers' folder; NULL before tj_backend_open(). Static. */
-const char *tj_backend_include_dir(void);
+/* Where snippets find headers, the folder of the small ones first; none before tj_backend_open().
+ * Static, NULL behind the last. */
+const char *const *tj_backend_include_dirs(void);
 
 /* One use of libtcc. The compile lock is held in all of the following. What may need
  * memory runs on the big stack: when there is none, libtcc can be left in the middle,
@@ -293,6 +294,8 @@ typedef struct tj_state tj_state;
 /* libtcc has called abort(), on the big stack: ends that use of it. Returns where the abort is none
  * of libtcc's. */
 void tj_state_on_abort(void);
+/* What libtcc makes of a text that defines `answer`, a string: owned. NULL: it cannot tell. */
+char *tj_backend_ask(const char *text);
 /* TJ_OK when libtcc can be used. */
 tj_status tj_backend_check(tj_error *error);
 /* Does not enter libtcc. NULL without memory. */
@@ -394,6 +397,12 @@ bool tj_aarch64_fuses(const unsigned char *code, size_t size, bool calls_fma);
 /* Bytes of the instruction at code; 0: it is not one that compilers emit. */
 size_t tj_x86_64_length(const unsigned char *code, size_t size);
 
+/* ---- reading.c --------------------------------------------------------- */
+
+/* Appends what stands in front of all else: what tells our own text which compiler reads it, and the macros
+ * that libtcc predefines where the compiler is told to have no others. */
+void tj_reading_write(bool as_libtcc, tj_text *text);
+
 /* ---- lean.c ------------------------------------------------------------ */
 
 /* What a text needs of what usually stands in front of it. */
@@ -423,13 +432,14 @@ typedef struct tj_code_flags {
     bool explains; /* it says what becomes of loops */
     const tj_needs *needs;
 } tj_code_flags;
-/* The whole command line: text from standard input, the object to that file. */
+/* The whole command line: text from standard input, the object to that file. as_libtcc: it is read as libtcc
+ * reads it, behind what tj_reading_write() says. */
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
-                         const char *text, tj_code_flags flags, tj_words *words);
+                         const char *text, bool as_libtcc, tj_code_flags flags, tj_words *words);
 /* The same for what is not wanted as code: TJ_JOB_SYNTAX, TJ_JOB_CHECK. file: NULL for
  * standard input. */
 void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment *environment,
-                               tj_job_kind kind, const char *file, tj_words *words);
+                               tj_job_kind kind, const char *file, bool as_libtcc, tj_words *words);
 /* Does this text call fma() or fmaf()? Behind macros of included files: not known, so false. */
 bool tj_compiler_calls_fma(const char *text);
 /* May it set how numbers are rounded, or ask for exceptions of numbers? */
@@ -491,6 +501,8 @@ typedef struct tj_build {
 bool tj_build_init(tj_build *build, tj_environment *environment, const char *text,
                    const tj_job_options *options);
 void tj_build_clear(tj_build *build);
+/* libtcc reads the text, too: code that keeps state is the only one that runs, and a file is a whole one. */
+bool tj_build_reads_as_libtcc(const tj_build *build);
 /* It makes an object. */
 bool tj_build_makes_code(const tj_build *build);
 /* Appends what the compiler reads, with hidden divisors (read/divisors.h) where they are wanted and code is made.

@@ -397,6 +397,9 @@ tj_status tj_backend_open(const char *libtcc, const char *lib_dir, const char *i
                           tj_error *error);
 /* "0.9.28rc" or what the compiler's __TINYC__ says; NULL before open. Static. */
 const char *tj_backend_version(void);
+/* The macros that it predefines, as lines of C: what the cc tier's compiler gets instead of its own. NULL
+ * without memory. Static. */
+const char *tj_backend_macros(void);
 
 /* How many bytes one compilation may hold, code and data among them. The default, the
  * least, which small texts need, and the most: libtcc cannot place more than 2 GiB. */

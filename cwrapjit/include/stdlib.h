@@ -37,7 +37,7 @@ char *mkdtemp(char *), *mktemp(char *), *realpath(const char *, char *), *l64a(l
 long a64l(const char *);
 char *ecvt(double, int, int *, int *), *fcvt(double, int, int *, int *), *gcvt(double, int, char *);
 
-#ifdef __GNUC__
+#if defined __GNUC__ || defined CWJ_CC
 #define alloca(size) __builtin_alloca(size)
 #endif
 

@@ -33,7 +33,9 @@ class OfArrays(Definition):
         found, text = self.found, self.text
         macros = [*text.macros, *source.macros(text)]
         folders = text.include_dirs
-        core = Core(Settings(found.name, include_dirs=folders, define_macros=macros, debug=False))
+        core = Core(
+            Settings(found.name, include_dirs=folders, define_macros=macros, debug=False), as_libtcc=True
+        )
         source.teach(core.declarations)
         if T is not None:
             core.declarations.typedefs["T"] = source.number(T, f"npy_{T}")

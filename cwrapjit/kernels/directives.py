@@ -101,7 +101,7 @@ class Reading:
     def _engine(self) -> Any:
         if self._preprocessor is None:
             preprocess = load("cwrapjit.library.preprocess")
-            self._preprocessor = preprocess.Preprocessor(self.include_dirs, self.given)
+            self._preprocessor = preprocess.Preprocessor(self.include_dirs, self.given, as_libtcc=True)
             self._preprocessor.files[self.file] = self.source
             marks = words(self.source).intersection(MARKS.values())  # whoever compiles the text defines them
             given = [f"#define {mark}" for mark in marks]

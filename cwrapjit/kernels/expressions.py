@@ -25,7 +25,7 @@ _LINE = re.compile(r"^[ \t]*#[ \t]*(line\b|\d)", re.MULTILINE)
 _PLACES = ("map_expr", "reduce_expr", "post_map_expr")
 # Of items that lie here and there gcc gathers eight at once: on AMD's processors twice as long as one by one.
 _HALF_VECTORS = """
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && CWJ_GCC >= 8
 #pragma GCC target("prefer-vector-width=256")
 #endif
 """

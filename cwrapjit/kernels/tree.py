@@ -22,7 +22,7 @@ _BYTES = {"flat": 512, "rows": 512, "wide": 4096, "any": 2048}  # of accumulator
 _PENDING = 5  # lanes that are kept until they are folded, where they are made in the order of the folds
 MOST_BYTES = 1024  # of an accumulator
 # gcc unrolls short loops whole before it vectorises any, and of choices then makes no vectors.
-_IN_VECTORS = ("#if defined(__GNUC__) && !defined(__clang__)", "#pragma GCC unroll 1", "#endif")
+_IN_VECTORS = ("#ifdef CWJ_GCC", "#pragma GCC unroll 1", "#endif")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Code:
 
     def __init__(self, said: Settings, environment: object, known: Declarations) -> None:
         self.name, self.debug, self.environment = said.name, said.debug, environment
-        self.has_sources = bool(said.sources) or said.source is not None
+        self.has_sources = said.has_sources
         # No other library has its memory, which goes when its code goes.
         self.is_compiled = self.has_sources and not said.linked
         # What its functions are given, perhaps after a call.

@@ -138,11 +138,11 @@ class Declarations:
 
     def __init__(
         self, include_dirs: Iterable[str] = (), define_macros: Iterable[Any] = (), header: str = "",
-        header_file: str = "",
+        header_file: str = "", as_libtcc: bool = False,
     ) -> None:  # fmt: skip
         self._header, self._header_file, self._header_read = header, header_file, not header
         self._header_functions: dict[str, FunctionDeclaration] = {}
-        self.preprocessor = Preprocessor(include_dirs, define_macros)
+        self.preprocessor = Preprocessor(include_dirs, define_macros, as_libtcc)
         self.typedefs: dict[str, Any] = dict(types.KNOWN)
         self.tags: dict[str, Any] = {}  # "struct point" -> type
         python = types.Struct("struct", "_object", "PyObject")

@@ -46,17 +46,28 @@ class Failed(Exception):
     """There is no compiler, or it did not read the headers; the text says why."""
 
 
-def expanded(includes: Sequence[str], macros: Iterable[str], folders: Sequence[str]) -> str:
-    """What `cc -E` makes of these #include lines, with all #define and #include lines still in it."""
+def expanded(
+    includes: Sequence[str], macros: Iterable[str], folders: Sequence[str], as_libtcc: bool = False
+) -> str:
+    """What `cc -E` makes of these #include lines, with all #define and #include lines still in it. as_libtcc:
+    with libtcc's macros and folders, for what libtcc compiles, and not the compiler's own."""
     found = _cwrapjit.optimizer()
     if not found["compiler"]:
         raise Failed(f"no compiler: {found['problem']}")
     # Fatal: a header that includes itself twice would be refused 2**200 times otherwise.
     command = [*found["compiler"], "-E", "-dD", "-dI", "-w", "-Wfatal-errors", "-x", "c"]
     name = os.path.basename(command[0])
+    command += [f"-I{each}" for each in folders]
+    if as_libtcc:
+        _, lib, own = backend_files()
+        local, *system = system_folders()
+        command += ["-undef", "-nostdinc"]
+        for each in (f"{own}/whole", local, f"{lib}/include", *system):
+            command += ["-isystem", each]
+        macros = [_cwrapjit.predefined(), *macros]
     try:
         done = subprocess.run(
-            [*command, *(f"-I{each}" for each in folders), "-"],
+            [*command, "-"],
             input="\n".join([*macros, *includes, ""]).encode(errors="surrogateescape"),
             capture_output=True,
             timeout=_SECONDS,

@@ -48,7 +48,7 @@ class Core:
     """Everything of one library: what it was given, what its texts say, its code, its classes, the values of
     its macros, its functions; and the attributes, which are made of these."""
 
-    def __init__(self, said: Settings, journal: Any = None) -> None:
+    def __init__(self, said: Settings, journal: Any = None, as_libtcc: bool = False) -> None:
         self.name, self.said = said.name, said
         self.journal = journal  # how all this came to be: see face.py
         self.table: dict[str, Any] = {}  # the attributes, each itself, a Variable, or Later
@@ -61,7 +61,11 @@ class Core:
         self.classes = Classes(self.name, self._automatic)
         text = None if said.source is None else load("cwrapjit.library.source").Given(said)
         self.declarations = Declarations(
-            said.include_dirs, said.define_macros, said.header, f"<{self.name} header>"
+            said.include_dirs,
+            said.define_macros,
+            said.header,
+            f"<{self.name} header>",
+            as_libtcc or said.has_sources,
         )
         self.declarations.before_change = self.settle_all
         self.declarations.preprocessor.is_declared = self.declared.__contains__

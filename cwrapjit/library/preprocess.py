@@ -83,9 +83,11 @@ class Preprocessor:
     """Keeps its macros from one text to the next."""
 
     def __init__(
-        self, include_dirs: Iterable[str] = (), define_macros: Iterable[tuple[str, str | None]] = ()
-    ) -> None:
+        self, include_dirs: Iterable[str] = (), define_macros: Iterable[tuple[str, str | None]] = (),
+        as_libtcc: bool = False,
+    ) -> None:  # fmt: skip
         self.include_dirs = [os.fspath(folder) for folder in include_dirs]
+        self._as_libtcc = as_libtcc  # headers, too
         self.given = list(define_macros)
         spellings = {name: Macro(body) for name, body in _SPELLINGS.items()}
         self.macros = {name: Macro(body) for name, body in _PREDEFINED.items()} | spellings
@@ -307,7 +309,7 @@ class Preprocessor:
         lines = [_line_of(*each) for each in wanted]
         end, before = len(out), (self.macros.copy(), self._builtin.copy(), self.own.copy(), self._packed)
         try:
-            said = headers.expanded(lines, self._users_macros(), self.include_dirs)
+            said = headers.expanded(lines, self._users_macros(), self.include_dirs, self._as_libtcc)
             self._table = self._after_compiler
             self._take_expanded(said, out)
         except (headers.Failed, PreprocessError) as reason:

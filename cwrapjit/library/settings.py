@@ -59,6 +59,11 @@ class Settings:
         return {option: value for option, value in given.items() if value is not None}
 
     @property
+    def has_sources(self) -> bool:
+        """Whether libtcc compiles what is declared."""
+        return bool(self.sources) or self.source is not None
+
+    @property
     def linked(self) -> Any:
         """The libraries, and the file."""
         if self.path is None or not (self.libraries is None or isinstance(self.libraries, (tuple, list))):

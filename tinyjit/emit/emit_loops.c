@@ -54,9 +54,9 @@ static bool has_core_dims(const tj_spec *spec)
 static void emit_vector_width(tj_text *out)
 {
     tj_text_puts(out, "#ifndef CWJ_HALF_VECTORS\n"
-                      "#if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 8\n"
+                      "#if defined(__x86_64__) && CWJ_GCC >= 8\n"
                       "#define CWJ_HALF_VECTORS "
-                      "__attribute__((target(\"prefer-vector-width=256\")))\n"
+                      "__attribute((target(\"prefer-vector-width=256\")))\n"
                       "#else\n"
                       "#define CWJ_HALF_VECTORS\n"
                       "#endif\n"
@@ -189,7 +189,7 @@ static void emit_variant(const loops *this, const tj_variant *variant)
 {
     const tj_spec *spec = this->emitter->spec;
     tj_text *out = this->emitter->out;
-    tj_text_puts(out, "static __attribute__((noinline)) ");
+    tj_text_puts(out, "static __attribute((noinline)) ");
     if (variant->dense && has_core_dims(spec) && has_small_slices(this, variant))
         tj_text_puts(out, "CWJ_HALF_VECTORS ");
     tj_text_puts(out, "int ");
@@ -522,10 +522,9 @@ void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
     tj_variant found = {0};
     loops this = {emitter, snippet, t, any_may_be_same(emitter->spec), &found};
     tj_emit_macros(emitter, snippet);
-    tj_text_printf(emitter->out, "static %s _Bool cwj_slice_%d",
-                   snippet->apart ? "__attribute__((noinline))"
-                                  : "__inline __attribute__((always_inline))",
-                   t);
+    tj_text_printf(
+        emitter->out, "static %s _Bool cwj_slice_%d",
+        snippet->apart ? "__attribute((noinline))" : "__inline __attribute((always_inline))", t);
     tj_emit_snippet_function(emitter, snippet);
     if (has_core_dims(emitter->spec))
         emit_vector_width(emitter->out);

@@ -283,6 +283,8 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
     if (!environment || !environment->own_mathematics)
         emit_mathematics(nspecs > 0 ? specs[0]->header.text : NULL, text);
     emit_number_helpers(nspecs, specs, true, text);
+    tj_text_puts(text,
+                 "#if defined __GNUC__ && !defined __clang__\n#define CWJ_GCC __GNUC__\n#endif\n");
     tj_text_puts(text, tj_divisors_macro());
     size_t start = text->length;
     if (nspecs > 0)

@@ -108,6 +108,11 @@ static const char usual_names[] =
     "#define cwj_fmax fmax\n#define cwj_fmaxf fmaxf\n#define cwj_fdim fdim\n#define cwj_fdimf "
     "fdimf\n";
 
+bool tj_build_reads_as_libtcc(const tj_build *build)
+{
+    return !build->file && (build->kind != TJ_JOB_CODE || !build->keeps_state);
+}
+
 bool tj_build_makes_code(const tj_build *build)
 {
     return build->kind == TJ_JOB_CODE || build->kind == TJ_JOB_EXPLAIN;
@@ -125,6 +130,7 @@ bool tj_build_write(const tj_build *build, bool hides, tj_text *text)
 {
     tj_needs needs;
     find_needs(build, &needs);
+    tj_reading_write(tj_build_reads_as_libtcc(build), text);
     tj_needs_prelude(&needs, text);
     tj_text_puts(text, "\n");
     if (build->fastmath)
@@ -161,12 +167,13 @@ tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework
     find_needs(build, &needs);
     if (tj_build_makes_code(build))
         tj_compiler_command(&build->compiler, environment_of(build), build->text,
+                            tj_build_reads_as_libtcc(build),
                             (tj_code_flags){build->fastmath, narrow, build->urgent,
                                             build->kind == TJ_JOB_EXPLAIN, &needs},
                             &words);
     else
         tj_compiler_check_command(&build->compiler, environment_of(build), build->kind, build->file,
-                                  &words);
+                                  tj_build_reads_as_libtcc(build), &words);
     tj_needs_clear(&needs);
     tj_status status = words.failed ? tj_fail_no_memory(error)
                                     : tj_process_run(words.items, build->variables.items, files,

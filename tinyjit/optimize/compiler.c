@@ -222,8 +222,7 @@ static bool has_avx2(void)
 
 static bool asks_for_avx512(const char *text)
 {
-    return strstr(text, "AVX512") || strstr(text, "avx512") || strstr(text, "mm512") ||
-           strstr(text, "ia32");
+    return strstr(text, "avx512"); /* target("avx512f") */
 }
 #else
 /* clang 14 knows no -march=native here. */
@@ -453,16 +452,22 @@ static void add_refused(const tj_compiler *compiler, tj_words *words)
         add(words, "-Wno-error=incompatible-pointer-types-discards-qualifiers");
 }
 
-/* Folders and macros. */
-static void add_environment(const tj_environment *environment, tj_words *words)
+/* None of the compiler's own macros and folders. */
+static const char *const as_libtcc_flags[] = {"-undef", "-nostdinc", NULL};
+
+/* Folders and macros. Compilers' own headers want their own macros. */
+static void add_environment(const tj_environment *environment, bool as_libtcc, tj_words *words)
 {
+    const char *const *folders = tj_backend_include_dirs();
     for (char **dir = environment->include_dirs.items; dir && *dir; dir++)
         add_joined(words, "-I", *dir);
     for (char **macro = environment->define_macros.items; macro && *macro; macro++)
         add_joined(words, "-D", *macro);
-    if (tj_backend_include_dir()) {
+    if (as_libtcc)
+        tj_words_add_list(words, as_libtcc_flags);
+    for (size_t i = 0; folders[i] && (as_libtcc || i == 0); i++) {
         add(words, "-isystem");
-        add(words, tj_backend_include_dir());
+        add(words, folders[i]);
     }
 }
 
@@ -473,7 +478,7 @@ static const char *const clang_explains[] = {"-gline-tables-only",
                                              "-foptimization-record-passes=loop-vectorize", NULL};
 
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
-                         const char *text, tj_code_flags flags, tj_words *words)
+                         const char *text, bool as_libtcc, tj_code_flags flags, tj_words *words)
 {
     tj_words_add_list(words, (const char *const *)compiler->words);
     add_machine(text, flags.urgent && !flags.fastmath, flags.narrow, words);
@@ -494,7 +499,7 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
     if (is_clang(compiler) && flags.fastmath)
         add(words, "-fveclib=libmvec");
 #endif
-    add_environment(environment, words);
+    add_environment(environment, as_libtcc, words);
     add(words, "-c");
     add(words, "-xc");
     add(words, "-");
@@ -516,7 +521,7 @@ static const char *const check_flags[] = {
     "-S", "-O1", "-Wall", "-Wno-unused-label", "-Wno-unused-function", "-o", TJ_NULL_FILE, NULL};
 
 void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment *environment,
-                               tj_job_kind kind, const char *file, tj_words *words)
+                               tj_job_kind kind, const char *file, bool as_libtcc, tj_words *words)
 {
     static const char *const common[] = {"-std=gnu11",
                                          "-fwrapv",
@@ -539,7 +544,7 @@ void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment
     } else if (kind == TJ_JOB_CHECK) {
         tj_words_add_list(words, gcc_check_flags);
     }
-    add_environment(environment, words);
+    add_environment(environment, as_libtcc, words);
     add(words, "-xc");
     add(words, file ? file : "-");
 }

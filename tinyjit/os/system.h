@@ -16,6 +16,10 @@
 #endif
 #define TJ_SYSTEM_HEADERS "/usr/include"
 
+/* What compilers may predefine here. */
+#define TJ_SYSTEM_MACROS \
+    "__linux__", "__linux", "linux", "__unix__", "__unix", "unix", "__gnu_linux__", "__ELF__"
+
 /* What stands between folders in PATH, and in lists of folders that libtcc is given: no folder's name may have it. */
 #define TJ_BETWEEN_FOLDERS ":"
 

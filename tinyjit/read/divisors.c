@@ -8,7 +8,7 @@
 /* The operand has the type that its operator computes with: that of (x) + z. */
 const char *tj_divisors_macro(void)
 {
-    return "#if defined(__GNUC__) && !defined(__clang__)\n"
+    return "#ifdef CWJ_GCC\n"
            "static inline __attribute__((always_inline, unused)) const void *cwj_behind(const void "
            "*p) { return p; }\n"
            "#define cwj_hidden(z, x) __builtin_choose_expr(__builtin_constant_p(x), (x), *(const "

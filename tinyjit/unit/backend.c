@@ -89,8 +89,8 @@ static bool set_dirs(const char *lib_dir, const char *include_dir)
     tcc.dirs[2] = whole;
     tcc.lib_dir = tj_copy_string(lib_dir);
     tcc.archive = join(lib_dir, "libtcc1.a");
-    const char *snippet[] = {own, compiler, TJ_LOCAL_HEADERS, TJ_MACHINE_HEADERS,
-                             TJ_SYSTEM_HEADERS};
+    const char *snippet[] = {
+        own, whole, compiler, TJ_LOCAL_HEADERS, TJ_MACHINE_HEADERS, TJ_SYSTEM_HEADERS};
     const char *source[] = {
         whole, TJ_LOCAL_HEADERS, compiler, TJ_MACHINE_HEADERS, TJ_SYSTEM_HEADERS, own};
     for (size_t i = 0, n = 0; i < sizeof snippet / sizeof *snippet; i++)
@@ -245,12 +245,11 @@ tj_status tj_backend_open(const char *libtcc, const char *lib_dir, const char *i
     return status;
 }
 
-const char *tj_backend_include_dir(void)
+const char *const *tj_backend_include_dirs(void)
 {
-    tj_compile_lock();
-    const char *dir = tcc.dirs[0]; /* constant once it is there */
+    tj_compile_lock(); /* constant once they are there */
     tj_compile_unlock();
-    return dir;
+    return tcc.snippet_dirs;
 }
 
 tj_status tj_backend_check(tj_error *error)

@@ -19,6 +19,7 @@
 #include "read/truths.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- one attempt ----------------------------------------------------------- */
@@ -629,23 +630,33 @@ done:
     return status;
 }
 
-/* ---- the version --------------------------------------------------------------- */
+/* ---- what libtcc is ------------------------------------------------------------ */
 
-/* __TINYC__ is 928 for 0.9.28. */
-static void read_version(char *text, size_t size)
+char *tj_backend_ask(const char *text)
 {
-    attempt this = {.environment = &no_environment, .text = "const int version = __TINYC__;\n"};
+    attempt this = {.environment = &no_environment, .text = text};
     tj_messages messages = {0};
     tj_unit *unit;
+    char *answer = NULL;
     if (make_unit(&this, &unit, &messages, NULL) == TJ_OK) {
-        const int *version = tj_unit_symbol(unit, "version");
-        if (version)
-            snprintf(text, size, "%d.%d.%d", *version / 10000, *version / 100 % 100,
-                     *version % 100);
+        const char *found = tj_unit_symbol(unit, "answer");
+        answer = found ? tj_copy_string(found) : NULL;
         tj_unit_free_locked(unit);
     }
     clear_attempt(&this);
     tj_messages_clear(&messages);
+    return answer;
+}
+
+/* __TINYC__ is 928 for 0.9.28. */
+static void read_version(char *text, size_t size)
+{
+    char *answer = tj_backend_ask("#define SPELLED(x) #x\n#define SPELL(x) SPELLED(x)\n"
+                                  "const char answer[] = SPELL(__TINYC__);\n");
+    int version = answer ? atoi(answer) : 0;
+    if (version)
+        snprintf(text, size, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+    tj_free(answer);
 }
 
 const char *tj_backend_version(void)

@@ -66,7 +66,7 @@ enum {
     FP_NORMAL
 };
 
-#ifdef __GNUC__
+#if defined __GNUC__ || defined CWJ_CC
 #define HUGE_VAL __builtin_huge_val()
 #define HUGE_VALF __builtin_huge_valf()
 #define HUGE_VALL __builtin_huge_vall()
