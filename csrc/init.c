@@ -21,7 +21,7 @@
 #include "graph/entries.h"
 #include "graph/link/link.h"
 #include "graph/objects/graph_object.h"
-#include "graph/ready/ready.h"
+#include "graph/builtin/builtin.h"
 #include "kernel/kernel.h"
 #include "library/library.h"
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from cwrapjit.kernels.elementwise import ElementwiseKernel as ElementwiseKernel
     from cwrapjit.kernels.reduction import ReductionKernel as ReductionKernel
     from cwrapjit.kernels.vectorize import vectorize as vectorize
-    from cwrapjit.library.face import Library as library
+    from cwrapjit.library.public import Library as library
 
 __all__ = [
     "CompileError",

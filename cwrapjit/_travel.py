@@ -132,7 +132,7 @@ class _Library(NamedTuple):
 
     def make(self, present: Any) -> Any:
         """The library that is there, or a new one, with all that the pickle's has."""
-        made = imported("cwrapjit.library.face").Library(**self.keywords) if present is None else present
+        made = imported("cwrapjit.library.public").Library(**self.keywords) if present is None else present
         if present is None:
             made._core.journal.origin, made._core.journal.brought = self.number, 0
         imported("cwrapjit.library.journal").catch_up(made, self.number, self.steps)
@@ -149,7 +149,7 @@ class _Member(NamedTuple):
         return f"{self.attribute}()"
 
     def objection(self) -> str | None:
-        if isinstance(self.library, imported("cwrapjit.library.face").Library):
+        if isinstance(self.library, imported("cwrapjit.library.public").Library):
             return None
         return f"the function {self.attribute!r} is of no library but of {type(self.library).__name__}"
 

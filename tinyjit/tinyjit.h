@@ -337,7 +337,7 @@ enum {
  * front and defines the symbol "cwj_function__NAME", a cwj_function_decl. Accessors of a
  * checked spec call the embedding program's
  *
- *     npy_intp cwj_checked_index(const cwj_call *, int operand, int axis, int is_unsigned,
+ *     npy_intp cwj_debugged_index(const cwj_call *, int operand, int axis, int is_unsigned,
  *                                const char *index)
  *
  * for each index (an integer in a pointer's place), which returns it if it is in range. Texts may write
@@ -346,7 +346,7 @@ enum {
  *
  * for what is from 0 to below limit, which calls
  *
- *     npy_intp cwj_checked_number(const char *format, npy_intp limit, int is_unsigned, const char *index)
+ *     npy_intp cwj_debugged_number(const char *format, npy_intp limit, int is_unsigned, const char *index)
  *
  * The format is of what is told otherwise, of the index (an object) and of limit.
  */

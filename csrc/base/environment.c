@@ -5,7 +5,7 @@
  */
 #include "base/environment.h"
 
-#include "base/checks.h"
+#include "base/diagnosis.h"
 #include "base/config.h"
 #include "base/errors.h"
 #include "base/symbols.h"
@@ -189,7 +189,7 @@ cwj_environment_unref(cwj_environment *environment)
     if (environment == NULL || --environment->references > 0) {
         return;
     }
-    cwj_checks_clear(environment);
+    cwj_diagnosis_clear(environment);
     tj_environment_free(environment->tj);
     Py_XDECREF(environment->header);
     Py_XDECREF(environment->header_file);

@@ -35,7 +35,7 @@ typedef struct cwj_environment {
     PyObject *described;  /* owned: (header, build_args), for pickles; NULL: nobody asked */
     PyObject *header_file; /* owned str: what messages call a library's header; NULL: a module's,
                               which its functions see to */
-    tj_job **checks;       /* owned: nchecks of them; see checks.h */
+    tj_job **checks;       /* owned: nchecks of them; see diagnosis.h */
     int nchecks;
     bool checks_begun, checks_told;
 } cwj_environment;

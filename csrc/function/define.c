@@ -8,7 +8,7 @@
 #include "base/config.h"
 #include "base/errors.h"
 #include "base/live.h"
-#include "function/definition.h"
+#include "function/blueprint.h"
 #include "function/function.h"
 #include "os/clock.h"
 
@@ -202,7 +202,7 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
         spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits what was found out here */
     }
     if ((options->debug != CWJ_DEBUG_OFF &&
-         cwj_checked_init(self, options->debug == CWJ_DEBUG_LEFT) < 0) ||
+         cwj_debugged_init(self, options->debug == CWJ_DEBUG_LEFT) < 0) ||
         cwj_runtime_init(&self->runtime,
                          self->checked != NULL ? &self->checked->decl : self->code.decl) < 0 ||
         settle_threads(spec, options, self->code.unit) < 0) {
@@ -215,7 +215,7 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     self->runtime.threads = spec->tj.threads;
     self->runtime.watcher = cwj_state_of((PyObject *)self)->watcher;
     if (self->checked != NULL) {
-        cwj_checked_start(self);
+        cwj_debugged_start(self);
     }
     if (cwj_tiers_init(self, options) < 0 ||
         (options->optimize == CWJ_OPTIMIZE_EAGER && cwj_tiers_wait(self, -1.0) < 0)) {
@@ -245,7 +245,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
         check_threads(spec, &options) < 0 || cwj_reduction_take(&reduction, spec, &arguments) < 0) {
         goto done;
     }
-    definition = cwj_definition_new(&arguments);
+    definition = cwj_blueprint_new(&arguments);
     docstring = definition == NULL ? NULL : take_docstring(spec, arguments.docstring);
     dict = docstring == NULL ? NULL : make_dict(spec, module_name, docstring);
     if (dict == NULL || compile(&code, state, environment, spec, &defined_ns) < 0) {

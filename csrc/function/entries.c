@@ -7,7 +7,7 @@
 #include "function/entries.h"
 
 #include "function/call/call.h"
-#include "function/checked.h"
+#include "function/debug.h"
 
 #define ENTRY(name) {#name, (const void *)name, true}
 #define STAND_IN(name) {#name, (const void *)cwj_##name, true}
@@ -15,7 +15,7 @@
 static const tj_symbol symbols[] = {
     ENTRY(cwj_contiguous),     ENTRY(cwj_contiguous_or_error),
     ENTRY(cwj_contiguous_all), ENTRY(cwj_contiguous_all_or_error),
-    ENTRY(cwj_checked_index),  ENTRY(cwj_checked_number),
+    ENTRY(cwj_debugged_index), ENTRY(cwj_debugged_number),
 
     STAND_IN(PyErr_SetString), STAND_IN(PyErr_Format),
     STAND_IN(PyErr_Occurred),  STAND_IN(PyErr_NoMemory),

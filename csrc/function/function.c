@@ -7,7 +7,7 @@
  */
 #include "function/function.h"
 
-#include "base/checks.h"
+#include "base/diagnosis.h"
 #include "base/content.h"
 #include "base/errors.h"
 #include "base/jobs.h"
@@ -198,8 +198,8 @@ function_diagnose(PyObject *op, PyObject *Py_UNUSED(unused))
     if (tj_emit_function(&self->spec->tj, TJ_ALL, form, &text) != TJ_OK) {
         PyErr_NoMemory();
     } else {
-        found = cwj_checks_diagnose(cwj_state_of(op), NULL, self->environment->tj, text.data,
-                                    self->spec->qualname);
+        found = cwj_diagnose(cwj_state_of(op), NULL, self->environment->tj, text.data,
+                             self->spec->qualname);
     }
     tj_text_clear(&text);
     return found;
@@ -306,7 +306,7 @@ function_dealloc(PyObject *op)
     cwj_tiers_clear(self);
     cwj_runtime_clear(&self->runtime); /* reads the descriptor, which is in checked or in code */
     cwj_address_clear(&self->address);
-    cwj_checked_free(self->checked);
+    cwj_debugged_free(self->checked);
     tj_function_clear(&self->code);
     cwj_environment_unref(self->environment); /* after its unit */
     cwj_spec_free(self->spec);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "function/address.h"
-#include "function/checked.h"
+#include "function/debug.h"
 #include "base/environment.h"
 #include "function/spec.h"
 #include "function/tiers.h"
@@ -19,10 +19,10 @@ typedef struct cwj_function_object {
     cwj_environment *environment; /* owned: must outlive code */
     cwj_spec *spec;               /* owned */
     cwj_tiers tiers;              /* what may run instead of code's own loops */
-    cwj_checked *checked;         /* owned: debug=True; NULL: without */
+    cwj_debugged *checked;         /* owned: debug=True; NULL: without */
     cwj_address address;          /* f.address: for other compiled code */
     cwj_options chosen; /* by the function or its module: the process' defaults are not */
-    PyObject *definition; /* owned: see definition.h */
+    PyObject *definition; /* owned: see blueprint.h */
     PyObject *digest; /* owned: what the hash is of, made when asked for */
     cwj_reduction reduction; /* owned: what reductions by the ufunc may assume */
     unsigned long long defined_ns; /* how long emitting and compiling took */

@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-#include "base/checks.h"
+#include "base/diagnosis.h"
 #include "base/compiler.h"
 #include "function/function.h"
 #include "base/jobs.h"
@@ -239,7 +239,7 @@ tell(cwj_function_object *self)
     }
     tj_job *job = newest_job(self);
     tj_job_state job_state = tj_job_look(job);
-    int more = cwj_checks_look(state, self->environment);
+    int more = cwj_diagnosis_look(state, self->environment);
     if (more < 0) {
         return -1; /* what is said of the function comes with the call after this one */
     }
@@ -390,7 +390,7 @@ cwj_tiers_wait(cwj_function_object *self, double seconds)
     }
     int there = cwj_job_wait(newest_job(self), seconds);
     if (there >= 0 &&
-        cwj_checks_wait(cwj_state_of((PyObject *)self), self->environment, seconds) < 0) {
+        cwj_diagnosis_wait(cwj_state_of((PyObject *)self), self->environment, seconds) < 0) {
         return -1;
     }
     if (self->tiers.checks) {

@@ -235,7 +235,7 @@ run_timed(const run *this, const cwj_call *call)
     ns *= is_short ? CWJ_SAMPLE : 1;
     unsigned long long spent = __atomic_add_fetch(&loop->spent, ns, __ATOMIC_RELAXED);
     if (accepted && spent >= __atomic_load_n(&loop->report_at, __ATOMIC_RELAXED)) {
-        cwj_lent_in_python(tell_runtime, &(report){this, call});
+        cwj_numpy_loop_in_python(tell_runtime, &(report){this, call});
     }
     return accepted;
 }
@@ -289,7 +289,7 @@ run_with_core_dims(run *this)
     for (int k = 0, at = 0; k < decl->ninputs + decl->noutputs; at += decl->operands[k++].ncore) {
         describe_slices(this, k, at, &operands[k], sizes + at);
     }
-    cwj_lend(this->loop->runtime, this->loop->typeset, operands, run_task, this);
+    cwj_numpy_loop_run(this->loop->runtime, this->loop->typeset, operands, run_task, this);
 }
 
 void
@@ -299,6 +299,7 @@ cwj_ufunc_run(char **data, const npy_intp *dims, const npy_intp *steps, void *lo
     if (this.loop->operands == NULL) {
         run_with_core_dims(&this);
     } else {
-        cwj_lend(this.loop->runtime, this.loop->typeset, this.loop->operands, run_task, &this);
+        cwj_numpy_loop_run(this.loop->runtime, this.loop->typeset, this.loop->operands, run_task,
+                           &this);
     }
 }

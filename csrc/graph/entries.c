@@ -5,7 +5,7 @@
  */
 #include "graph/entries.h"
 
-#include "graph/ready/ready.h"
+#include "graph/builtin/builtin.h"
 #include "graph/run/storage.h"
 
 #define ENTRY(name, neutral) {#name, (const void *)name, neutral}

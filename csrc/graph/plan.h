@@ -23,7 +23,7 @@
  *           shown.c         what that says of itself
  *           invoke.c        calling it
  *
- * ready/    the C of the ready types and ops: see ready.h
+ * builtin/    the C of the built-in types and ops: see builtin.h
  * plan.c    what a plan owns
  * entries.c what compiled code calls of all this
  */

@@ -6,7 +6,7 @@
  */
 #include "library/library.h"
 
-#include "base/checks.h"
+#include "base/diagnosis.h"
 #include "base/content.h"
 #include "base/errors.h"
 #include "base/live.h"
@@ -45,7 +45,7 @@ get_tier_error(PyObject *op, void *Py_UNUSED(closure))
     if (who == NULL) {
         return NULL;
     }
-    return environment == NULL ? Py_NewRef(Py_None) : cwj_checks_error(state, environment, who);
+    return environment == NULL ? Py_NewRef(Py_None) : cwj_diagnosis_error(state, environment, who);
 }
 
 /* Calls go through here until all is reported that the compiler refuses in the library's text. */
@@ -56,7 +56,7 @@ call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwna
     cwj_module_state *state = cwj_state_of(op);
     PyObject *result = NULL;
     Py_INCREF(op);
-    int more = cwj_checks_look(state, cwj_owner_environment(self->owner));
+    int more = cwj_diagnosis_look(state, cwj_owner_environment(self->owner));
     if (more <= 0) {
         self->vectorcall = self->usual;
     }
@@ -194,7 +194,7 @@ wrap_function(PyObject *extension, PyObject *description)
     const cwj_environment *environment = cwj_owner_environment(self->owner);
     self->frame_size = cwj_library_frame_size(self);
     self->usual = self->vectorcall;
-    if (environment != NULL && cwj_checks_apply(environment)) {
+    if (environment != NULL && cwj_diagnosis_apply(environment)) {
         self->vectorcall = call_and_look;
     }
     return (PyObject *)self;

@@ -187,7 +187,7 @@ def shape_i(i: int) -> ShapeI:
     return ShapeI(i)
 
 
-# ---- the ready types -----------------------------------------------------------------------------
+# ---- the built-in types -----------------------------------------------------------------------------
 
 _HAND_ON = "Py_XDECREF(%(oname)s);\n%(oname)s = %(iname)s;\nPy_XINCREF(%(oname)s);"
 

@@ -1,8 +1,8 @@
 """Elementwise ops: a C expression over numbers and arrays, with broadcasting when the graph runs.
 
 Only the inner loop is generated. Shapes, the result's memory and the way through it are cwj_elementwise()'s
-business (csrc/graph/ready/elementwise.c). A loop computes one or more *steps*: an op made by elementwise() or
-by an operator has one, neighbours that were fused (fusion.py) have one each, with the types that their
+business (csrc/graph/builtin/elementwise.c). A loop computes one or more *steps*: an op made by elementwise()
+or by an operator has one, neighbours that were fused (fusion.py) have one each, with the types that their
 results would have had in memory.
 """
 
@@ -222,7 +222,7 @@ class LoopOp(COp):
         raise NotImplementedError(f"{type(self).__name__} does not define argument_names()")
 
     def apply_to(self, operands: Sequence[Any]) -> Apply:
-        """A node, the operands being variables of ready types."""
+        """A node, the operands being variables of built-in types."""
         types = [operand.type for operand in operands]
         for operand in operands:
             if getattr(operand.type, "is_array", None) is None or operand.type.dtype not in DTYPES:

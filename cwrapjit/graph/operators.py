@@ -1,4 +1,4 @@
-"""Variables of ready types compute: x * y + 2.0 builds elementwise nodes.
+"""Variables of built-in types compute: x * y + 2.0 builds elementwise nodes.
 
 Operators mean what NumPy's ufuncs of those names mean: the same dtypes, Python numbers are weak.
 """

@@ -1,4 +1,4 @@
-/* cwj_arrays.h: what the ready types and ops of graphs call.
+/* cwj_arrays.h: what the built-in types and ops of graphs call.
  *
  * Conversions of numbers and arrays, and the walk over broadcast arrays, do not
  * depend on the graph: they are ordinary code in the extension, and generated

@@ -17,8 +17,8 @@ from cwrapjit._cwrapjit import Function
 from cwrapjit._imports import load
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels import parameters, plan
-from cwrapjit.kernels.expressions import Family, Texts
 from cwrapjit.kernels.numbers import array_of
+from cwrapjit.kernels.reduction_text import Family, Texts
 from cwrapjit.kernels.scalars import check_type, is_scalar
 from cwrapjit.kernels.statement import Shape
 

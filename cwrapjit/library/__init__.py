@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cwrapjit._imports import load
 
 if TYPE_CHECKING:
-    from cwrapjit.library.face import Library as Library
+    from cwrapjit.library.public import Library as Library
 
 __all__ = ["Library"]
 
@@ -28,7 +28,7 @@ class _Package(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name != "Library":
             raise AttributeError(f"module 'cwrapjit.library' has no attribute {name!r}")
-        made = self.__dict__["Library"] = load("cwrapjit.library.face").Library
+        made = self.__dict__["Library"] = load("cwrapjit.library.public").Library
         return made
 
 

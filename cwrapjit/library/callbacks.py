@@ -61,7 +61,7 @@ class Converter:
         """(address, what keeps the function), and, of C text, what ctext.py adds."""
         if not isinstance(given, _SURELY_PYTHON):
             found: tuple[Any, ...] | None
-            convert = load("cwrapjit.library.callables").convert
+            convert = load("cwrapjit.library.native").convert
             known, code = self.library.declarations, self.library.code
             found = convert(known, code, self.ctype, given, self.who, self.by_libtcc)
             if found is not None and isinstance(given, _KNOWN_AGAIN):

@@ -9,7 +9,7 @@ from typing import Any
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.kernels.text import Text, TextFunction, shown
-from cwrapjit.library import callables, thunks, types
+from cwrapjit.library import native, thunks, types
 from cwrapjit.library.code import Code
 from cwrapjit.library.declarations import Declarations
 
@@ -150,7 +150,7 @@ def _check(known: Declarations, ctype: types.Callable, read: Text, last: TextFun
         raise _cwrapjit.CompileError(
             f"{who}: {last.name}() has a type that this library does not know: {error.msg}"
         ) from None
-    if len(parsed.functions) != 1 or not callables.agrees(ctype, parsed.functions[0]):
+    if len(parsed.functions) != 1 or not native.agrees(ctype, parsed.functions[0]):
         raise TypeError(f"{who}: expected {types.show(ctype)}, got the definition of {shown(last.head)}")
 
 

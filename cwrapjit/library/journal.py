@@ -9,7 +9,7 @@ from typing import Any
 
 from cwrapjit._content import frozen
 from cwrapjit._cwrapjit import LibraryFunction
-from cwrapjit.library.face import Library
+from cwrapjit.library.public import Library
 
 Step = tuple[str, tuple[Any, ...], dict[str, Any]]
 

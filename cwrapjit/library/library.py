@@ -1,4 +1,4 @@
-"""The inside of a library: what is declared, and how it becomes callables. People see face.py's Library."""
+"""The inside of a library: what is declared, and how it becomes callables. People see public.py's Library."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Core:
 
     def __init__(self, said: Settings, journal: Any = None, as_libtcc: bool = False) -> None:
         self.name, self.said = said.name, said
-        self.journal = journal  # how all this came to be: see face.py
+        self.journal = journal  # how all this came to be: see public.py
         self.table: dict[str, Any] = {}  # the attributes, each itself, a Variable, or Later
         # The library, whose __dict__ has attributes; see remember().
         self.remembers: Callable[[], Any] = lambda: None

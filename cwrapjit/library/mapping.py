@@ -15,7 +15,7 @@ from typing import Any
 from cwrapjit._imports import load
 from cwrapjit.kernels.numbers import MOST_PARAMETERS
 from cwrapjit.library import destructors, expressions, types, varargs
-from cwrapjit.library.checks import Check
+from cwrapjit.library.check_option import Check
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
 from cwrapjit.library.library import Core

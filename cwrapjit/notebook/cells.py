@@ -16,7 +16,7 @@ from cwrapjit.notebook.options import Options, read, refuse
 from cwrapjit.notebook.remarks import Check
 
 if TYPE_CHECKING:
-    from cwrapjit.library.face import Library
+    from cwrapjit.library.public import Library
 
 _NOTHING = "nothing to call: the text defines no function, or static ones alone"
 
@@ -118,7 +118,7 @@ class Cells:
         file = f"<cwrapjit {name} source>"
         begin = time.perf_counter()
         try:
-            library = load("cwrapjit.library.face").Library(
+            library = load("cwrapjit.library.public").Library(
                 name,
                 source="\n" * place.before + text,
                 include_dirs=options.include_dirs,

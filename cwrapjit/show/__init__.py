@@ -16,7 +16,7 @@ _SHOWN_BY = {
     "cwrapjit.Function": "functions.of_function",
     "cwrapjit.module": "functions.of_module",
     "cwrapjit.LibraryFunction": "libraries.of_function",
-    "cwrapjit.library.face.Library": "libraries.of_library",
+    "cwrapjit.library.public.Library": "libraries.of_library",
     "cwrapjit.library.interface.Interface": "libraries.of_interface",
     "cwrapjit.graph.Graph": "graphs.of_graph",
     "cwrapjit.graph.BoundGraph": "graphs.of_bound",

@@ -1150,9 +1150,9 @@ def test_the_whole_process(config: Any, monkeypatch: pytest.MonkeyPatch) -> None
     for error, value in ((TypeError, 1), (ValueError, "right")):
         wrong = lambda value=value: cwrapjit.library("m", libraries=["m"], debug=value)  # noqa: E731
         refuses(error, wrong, "debug must be True, False or 'left'")
-    assert "cwj_checked" not in wrap_signature("x(n) -> y()", body, debug=False).source
+    assert "cwj_debugged" not in wrap_signature("x(n) -> y()", body, debug=False).source
     config.debug = False
-    assert "cwj_checked" not in wrap_signature("x(n) -> y()", body).source
+    assert "cwj_debugged" not in wrap_signature("x(n) -> y()", body).source
     config.debug = None
     monkeypatch.setenv("CWRAPJIT_DEBUG", "0")
     assert config.debug is False

@@ -577,7 +577,7 @@ def world(action, ready):
 
 LATE = {
     "cwrapjit.library": "library",
-    "cwrapjit.library.face": "library",
+    "cwrapjit.library.public": "library",
     "cwrapjit.library.lifetime": "library",
     "pycparser": "library",
     "pycparser.c_parser": "library",

@@ -254,15 +254,16 @@ static void emit_loop_table(tj_emitter *this)
 
 /* An index may be unsigned, and goes through a pointer, so that what is no integer does not compile there either. */
 static const char checked_entries[] =
-    "npy_intp cwj_checked_index(const cwj_call *cwj, int operand, int axis, int is_unsigned, const "
+    "npy_intp cwj_debugged_index(const cwj_call *cwj, int operand, int axis, int is_unsigned, "
+    "const "
     "char *index);\n"
-    "npy_intp cwj_checked_number(const char *format, npy_intp limit, int is_unsigned, const char "
+    "npy_intp cwj_debugged_number(const char *format, npy_intp limit, int is_unsigned, const char "
     "*index);\n"
     "#define CWJ_INTEGER_AND_SIGN(i) \\\n"
     "    _Generic((i) + 0, unsigned long: 1, unsigned long long: 1, default: 0), (char *)0 + (i)\n"
-    "#define CWJ_INDEX_WITHIN(operand, axis, i) cwj_checked_index(cwj, operand, axis, "
+    "#define CWJ_INDEX_WITHIN(operand, axis, i) cwj_debugged_index(cwj, operand, axis, "
     "CWJ_INTEGER_AND_SIGN(i))\n"
-    "#define CWJ_NUMBER_WITHIN(format, limit, i) cwj_checked_number(format, limit, "
+    "#define CWJ_NUMBER_WITHIN(format, limit, i) cwj_debugged_number(format, limit, "
     "CWJ_INTEGER_AND_SIGN(i))\n\n";
 
 /* In front of the body. The text for the cc tier is nobody's to read. */

@@ -61,7 +61,7 @@
 #include "function/call/tiles.c"
 #include "base/heat.h"
 #include "function/call/meter.c"
-#include "function/call/lent.c"
+#include "function/call/numpy_loop.c"
 #include "function/call/progress.c"
 #include "function/call/pool.c"
 #include "function/call/chunks.c"

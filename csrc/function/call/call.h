@@ -125,14 +125,15 @@ void cwj_in_python(void (*task)(void *), void *argument);
 const int *cwj_entered_python(void);
 
 /* For slices that somebody else's loop runs, as NumPy does for a ufunc, with the GIL or without
- * it. cwj_lend() runs the task, which gets what compiled code sees of a call, unless an exception
+ * it. cwj_numpy_loop_run() runs the task, which gets what compiled code sees of a call, unless an exception
  * is pending; one of the slices' is set behind it, as after a call. operands have the geometry of
  * slices. */
-typedef int cwj_lent_task(void *argument, const cwj_call *call); /* 0: a slice returned false */
-void cwj_lend(cwj_runtime *runtime, int typeset, const cwj_operand *operands, cwj_lent_task *task,
-              void *argument);
+typedef int cwj_numpy_loop_task(void *argument,
+                                const cwj_call *call); /* 0: a slice returned false */
+void cwj_numpy_loop_run(cwj_runtime *runtime, int typeset, const cwj_operand *operands,
+                        cwj_numpy_loop_task *task, void *argument);
 /* As cwj_in_python(), in such a task. */
-void cwj_lent_in_python(void (*task)(void *), void *argument);
+void cwj_numpy_loop_in_python(void (*task)(void *), void *argument);
 /* In such a task, with the GIL held and no exception set: slices took so much time, lately with
  * these named dims and strides, which are as in cwj_profile. May run Python code. */
 void cwj_note_lent(const cwj_call *call, const npy_intp *named, const npy_intp *strides,

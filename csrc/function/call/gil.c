@@ -8,7 +8,7 @@
  *     cwj_running   the call that released the GIL on this thread
  *     cwj_helping   this thread is one of the pool's, and helps a call
  *
- *     cwj_lending   NumPy's loop runs slices on this thread, with or without the GIL (lent.c)
+ *     cwj_in_numpy_loop   NumPy's loop runs slices on this thread, with or without the GIL (numpy_loop.c)
  *
  * Where none is set, the slices run with the GIL, or on a thread that the snippet started.
  */
@@ -29,7 +29,7 @@ typedef struct cwj_helper {
 
 static _Thread_local cwj_helper *cwj_helping;
 
-static _Thread_local int cwj_lending;
+static _Thread_local int cwj_in_numpy_loop;
 
 /* How many of the entry points this thread is in: frames of Python's may be on its stack. */
 static _Thread_local int cwj_entered;
@@ -76,7 +76,7 @@ holds_gil(void)
         return state != NULL &&
                (state == cwj_helping->state || state == PyGILState_GetThisThreadState());
     }
-    if (cwj_lending) {
+    if (cwj_in_numpy_loop) {
         PyThreadState *state = cwj_current_state();
         return state != NULL && state == PyGILState_GetThisThreadState();
     }

@@ -9,7 +9,7 @@
 
 #include <limits.h>
 
-#include "base/checks.h"
+#include "base/diagnosis.h"
 #include "base/compiler.h"
 #include "base/errors.h"
 #include "base/jobs.h"
@@ -165,8 +165,8 @@ cwj_graph_diagnose(cwj_module_state *state, const cwj_graph_code *code, const ch
     PyObject *found = NULL;
     if (text != NULL && (code->unit != NULL ||
                          cwj_compiler_named(code->compiler, "c_compiler()", &forced, who) == 0)) {
-        found = cwj_checks_diagnose(state, code->unit == NULL ? &forced : NULL, code->environment,
-                                    text, who);
+        found =
+            cwj_diagnose(state, code->unit == NULL ? &forced : NULL, code->environment, text, who);
     }
     tj_compiler_clear(&forced);
     return found;

@@ -17,7 +17,7 @@ int cwj_graph_tell(cwj_module_state *state, cwj_graph_code *code);
 /* Why the code stays in its tcc tier, as cwj_tiers_error(). */
 PyObject *cwj_graph_tier_error(cwj_module_state *state, cwj_graph_code *code, const char *who);
 
-/* As cwj_checks_diagnose(). */
+/* As cwj_diagnose(). */
 PyObject *cwj_graph_diagnose(cwj_module_state *state, const cwj_graph_code *code, const char *who);
 
 /* "cc" when every step runs the system compiler's code, else "tcc". */

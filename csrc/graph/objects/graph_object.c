@@ -7,7 +7,7 @@
  */
 #include "graph/objects/graph_object.h"
 
-#include "base/checks.h"
+#include "base/diagnosis.h"
 #include "base/content.h"
 #include "base/errors.h"
 #include "base/jobs.h"

@@ -3,7 +3,7 @@
  */
 #include "library/code/unit.h"
 
-#include "base/checks.h"
+#include "base/diagnosis.h"
 #include "base/choices.h"
 #include "base/debug/fault.h"
 #include "base/errors.h"
@@ -148,7 +148,7 @@ library_diagnose(PyObject *extension, PyObject *capsule)
     }
     PyObject *who = PyUnicode_FromFormat("%U.diagnose()", unit->name);
     const char *text = who == NULL ? NULL : PyUnicode_AsUTF8(who);
-    PyObject *found = text == NULL ? NULL : cwj_checks_diagnose_own(state, unit->environment, text);
+    PyObject *found = text == NULL ? NULL : cwj_diagnose_own(state, unit->environment, text);
     Py_XDECREF(who);
     return found;
 }

@@ -6,7 +6,7 @@
  * for good.
  */
 #include "graph/code/code.h"
-#include "graph/ready/ready.h"
+#include "graph/builtin/builtin.h"
 
 typedef void free_function(void *);
 

@@ -1,9 +1,9 @@
-/* checks.c: see checks.h.
+/* diagnosis.c: see diagnosis.h.
  *
  * A check is a job that brings no code: one for each text, as a compiler stops at what it
  * cannot read.
  */
-#include "base/checks.h"
+#include "base/diagnosis.h"
 
 #include "base/compiler.h"
 #include "base/config.h"
@@ -109,8 +109,8 @@ take_job(PyObject *list, cwj_module_state *state, tj_job *job, const char *who)
 }
 
 PyObject *
-cwj_checks_diagnose(cwj_module_state *state, const tj_compiler *compiler,
-                    tj_environment *environment, const char *text, const char *who)
+cwj_diagnose(cwj_module_state *state, const tj_compiler *compiler, tj_environment *environment,
+             const char *text, const char *who)
 {
     tj_job_options options = {.kind = TJ_JOB_CHECK,
                               .compiler = compiler != NULL ? compiler : cwj_compiler_find(state)};
@@ -133,13 +133,12 @@ cwj_checks_diagnose(cwj_module_state *state, const tj_compiler *compiler,
 }
 
 PyObject *
-cwj_checks_diagnose_own(cwj_module_state *state, const cwj_environment *environment,
-                        const char *who)
+cwj_diagnose_own(cwj_module_state *state, const cwj_environment *environment, const char *who)
 {
     tj_text header = {0};
     PyObject *list = NULL;
     if (own_header(environment, &header) == 0) {
-        list = cwj_checks_diagnose(state, NULL, environment->tj, header.data, who);
+        list = cwj_diagnose(state, NULL, environment->tj, header.data, who);
     }
     tj_text_clear(&header);
     return list;
@@ -148,7 +147,7 @@ cwj_checks_diagnose_own(cwj_module_state *state, const cwj_environment *environm
 /* ---- in the background ------------------------------------------------------------ */
 
 bool
-cwj_checks_apply(const cwj_environment *environment)
+cwj_diagnosis_apply(const cwj_environment *environment)
 {
     return *tj_environment_sources(environment->tj) != NULL ||
            tj_environment_text(environment->tj) != NULL ||
@@ -201,7 +200,7 @@ is_over(tj_job *job)
 }
 
 int
-cwj_checks_look(cwj_module_state *state, cwj_environment *environment)
+cwj_diagnosis_look(cwj_module_state *state, cwj_environment *environment)
 {
     if (begin_once(state, environment) < 0) {
         return -1;
@@ -223,7 +222,7 @@ cwj_checks_look(cwj_module_state *state, cwj_environment *environment)
 }
 
 int
-cwj_checks_wait(cwj_module_state *state, cwj_environment *environment, double seconds)
+cwj_diagnosis_wait(cwj_module_state *state, cwj_environment *environment, double seconds)
 {
     int status = begin_once(state, environment);
     for (int i = 0; i < environment->nchecks && status >= 0; i++) {
@@ -233,13 +232,13 @@ cwj_checks_wait(cwj_module_state *state, cwj_environment *environment, double se
 }
 
 PyObject *
-cwj_checks_error(cwj_module_state *state, cwj_environment *environment, const char *who)
+cwj_diagnosis_error(cwj_module_state *state, cwj_environment *environment, const char *who)
 {
     int optimize = cwj_config_number(state->config, CWJ_SETTING_OPTIMIZE);
     if (optimize < 0) {
         return NULL;
     }
-    if (!cwj_checks_apply(environment) || optimize == CWJ_OPTIMIZE_OFF) {
+    if (!cwj_diagnosis_apply(environment) || optimize == CWJ_OPTIMIZE_OFF) {
         Py_RETURN_NONE;
     }
     for (int i = 0; i < environment->nchecks; i++) {
@@ -253,7 +252,7 @@ cwj_checks_error(cwj_module_state *state, cwj_environment *environment, const ch
 }
 
 void
-cwj_checks_clear(cwj_environment *environment)
+cwj_diagnosis_clear(cwj_environment *environment)
 {
     free_jobs(environment->checks, environment->nchecks);
     environment->checks = NULL;

@@ -1,7 +1,7 @@
-/* declared.c: reading C texts for ready types and ops: which variables one declares (ParamsType),
+/* declared.c: reading C texts for built-in types and ops: which variables one declares (ParamsType),
  * where an expression can stand (elementwise ops). */
 #include "base/errors.h"
-#include "graph/ready/ready.h"
+#include "graph/builtin/builtin.h"
 #include "base/tuples.h"
 
 static PyObject *

@@ -4,7 +4,7 @@
  * what the type wants, which is the usual case, is found out in a few comparisons;
  * another number that the type has, too, is converted; all others, and other options than a
  * call's, are the business of a Python function. */
-#include "graph/ready/ready.h"
+#include "graph/builtin/builtin.h"
 
 #include "base/errors.h"
 

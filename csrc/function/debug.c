@@ -1,5 +1,5 @@
-/* checked.c: see checked.h. */
-#include "function/checked.h"
+/* debug.c: see debug.h. */
+#include "function/debug.h"
 #include "function/tiers.h"
 
 #include "function/function.h"
@@ -39,7 +39,7 @@ raise_fault(void *argument)
 {
     cwj_fault *fault = argument;
     cwj_function_object *function = running->function;
-    cwj_checked *checked = function->checked;
+    cwj_debugged *checked = function->checked;
     checked->faults++;
     int k = cwj_fences_find(&running->fences, fault->address);
     fault->fence = k >= 0 ? &running->fences.items[k] : cwj_zones_find(fault->address);
@@ -143,7 +143,7 @@ within(bad_index bad)
 }
 
 npy_intp
-cwj_checked_index(const cwj_call *cwj, int operand, int axis, int is_unsigned, const char *index)
+cwj_debugged_index(const cwj_call *cwj, int operand, int axis, int is_unsigned, const char *index)
 {
     const cwj_operand *own = &cwj->operands[operand];
     return within((bad_index){own, NULL, operand, axis, (npy_intp)index, own->dims_slice[axis],
@@ -151,7 +151,7 @@ cwj_checked_index(const cwj_call *cwj, int operand, int axis, int is_unsigned, c
 }
 
 npy_intp
-cwj_checked_number(const char *format, npy_intp limit, int is_unsigned, const char *index)
+cwj_debugged_number(const char *format, npy_intp limit, int is_unsigned, const char *index)
 {
     return within((bad_index){NULL, format, 0, 0, (npy_intp)index, limit, is_unsigned != 0,
                               __builtin_return_address(0)});
@@ -446,7 +446,7 @@ makes_outputs(PyObject *const *args, size_t nargsf, PyObject *kwnames)
 static int
 make_fences(call *this)
 {
-    const cwj_checked *checked = this->function->checked;
+    const cwj_debugged *checked = this->function->checked;
     int count = checked->own->ninputs + checked->own->noutputs;
     PyObject *dict = this->function->dict; /* where Python code has left what it knows */
     if (!checked->fences || (dict != NULL && PyDict_GetItemString(dict, "_keeps") == Py_True)) {
@@ -486,7 +486,7 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
 
 /* Where each instruction comes from. Without that, faults have no lines. */
 static int
-read_lines(cwj_checked *this, const cwj_function_object *function)
+read_lines(cwj_debugged *this, const cwj_function_object *function)
 {
     tj_environment *environment = function->environment->tj;
     tj_text name = {0};
@@ -506,7 +506,7 @@ read_lines(cwj_checked *this, const cwj_function_object *function)
 
 /* The unit's descriptor, with functions of this file in it. */
 static int
-replace_snippets(cwj_checked *this)
+replace_snippets(cwj_debugged *this)
 {
     size_t count = (size_t)this->own->ntypesets;
     cwj_typeset *typesets = cwj_allocate(count + 1, sizeof(*typesets));
@@ -529,7 +529,7 @@ replace_snippets(cwj_checked *this)
 /* Whether C gets copies of slices. Not where it may read more than its slice, nor where it has
  * memory in which an address may stay, nor where outputs may be inputs. Returns 0, or -1 with an exception set. */
 static int
-look_for_memory(cwj_checked *this, const cwj_function_object *function)
+look_for_memory(cwj_debugged *this, const cwj_function_object *function)
 {
     const char *found;
     bool hidden;
@@ -557,9 +557,9 @@ look_for_memory(cwj_checked *this, const cwj_function_object *function)
 }
 
 int
-cwj_checked_init(cwj_function_object *function, bool left)
+cwj_debugged_init(cwj_function_object *function, bool left)
 {
-    cwj_checked *this = cwj_allocate(1, sizeof(*this));
+    cwj_debugged *this = cwj_allocate(1, sizeof(*this));
     if (this == NULL) {
         return -1;
     }
@@ -573,7 +573,7 @@ cwj_checked_init(cwj_function_object *function, bool left)
 }
 
 void
-cwj_checked_start(cwj_function_object *function)
+cwj_debugged_start(cwj_function_object *function)
 {
     function->runtime.may_be_quick = 0;
     function->runtime.threads = 1; /* one stack, one place to come back to */
@@ -581,7 +581,7 @@ cwj_checked_start(cwj_function_object *function)
 }
 
 void
-cwj_checked_free(cwj_checked *this)
+cwj_debugged_free(cwj_debugged *this)
 {
     if (this != NULL) {
         PyMem_Free((void *)this->decl.typesets);

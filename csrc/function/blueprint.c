@@ -1,9 +1,9 @@
-/* definition.c: see definition.h.
+/* blueprint.c: see blueprint.h.
  *
  * A spec has the C texts and types; the rest is kept as the user gave it, with copies of what could
  * be changed.
  */
-#include "function/definition.h"
+#include "function/blueprint.h"
 
 #include "base/tuples.h"
 
@@ -55,7 +55,7 @@ freeze(PyObject *value)
 }
 
 PyObject *
-cwj_definition_new(const cwj_arguments *arguments)
+cwj_blueprint_new(const cwj_arguments *arguments)
 {
 #define ROW(name) {#name, arguments->name},
     const struct {

@@ -1,4 +1,4 @@
-/* lent.c: slices that somebody else's loop runs: NumPy's, of a ufunc.
+/* numpy_loop.c: slices that somebody else's loop runs: NumPy's, of a ufunc.
  *
  * Arguments, shapes and outputs were NumPy's work; there is a frame for what snippets call, and
  * nothing else of a call. NumPy may have released the GIL, and does not stop for an exception
@@ -10,13 +10,13 @@
 
 #include <fenv.h>
 
-typedef struct cwj_lent {
+typedef struct cwj_numpy_loop {
     cwj_frame *frame;
-    cwj_lent_task *task;
+    cwj_numpy_loop_task *task;
     void *argument;
     int accepted;
     cwj_watch watch; /* begun */
-} cwj_lent;
+} cwj_numpy_loop;
 
 /* Slices that ran for NumPy on this thread have left an exception, which may still be set. */
 static _Thread_local int cwj_left_exception;
@@ -33,7 +33,7 @@ is_exception_pending(void)
 static void
 settle_lent(void *argument)
 {
-    cwj_lent *this = argument;
+    cwj_numpy_loop *this = argument;
     cwj_watch_end(&this->watch);
     cwj_left_exception = check_answer(this->frame, this->accepted, CWJ_SLICE_CODE) < 0;
     if (cwj_left_exception) {
@@ -43,7 +43,7 @@ settle_lent(void *argument)
 
 /* Slices that call nothing of Python's but the entry points of snippet_api.c. */
 static void
-run_lent(cwj_lent *this)
+run_task(cwj_numpy_loop *this)
 {
     if (is_exception_pending()) {
         return;
@@ -59,7 +59,7 @@ run_lent(cwj_lent *this)
 static void
 run_lent_in_python(void *argument)
 {
-    cwj_lent *this = argument;
+    cwj_numpy_loop *this = argument;
     if (PyErr_Occurred() == NULL) {
         this->accepted = this->task(this->argument, &this->frame->call);
         settle_lent(this);
@@ -67,8 +67,8 @@ run_lent_in_python(void *argument)
 }
 
 void
-cwj_lend(cwj_runtime *runtime, int typeset, const cwj_operand *operands, cwj_lent_task *task,
-         void *argument)
+cwj_numpy_loop_run(cwj_runtime *runtime, int typeset, const cwj_operand *operands,
+                   cwj_numpy_loop_task *task, void *argument)
 {
     cwj_frame frame; /* what snippet_api.c reads of it is set */
     frame.call = (cwj_call){.operands = operands};
@@ -81,24 +81,24 @@ cwj_lend(cwj_runtime *runtime, int typeset, const cwj_operand *operands, cwj_len
         task(argument, &frame.call); /* thread locals would take as long as a short loop */
         return;
     }
-    cwj_lent this = {&frame, task, argument, 1, {0}};
+    cwj_numpy_loop this = {&frame, task, argument, 1, {0}};
     cwj_watch_begin(&this.watch);
-    cwj_lending++;
+    cwj_in_numpy_loop++;
     if (runtime->flags & CWJ_RELEASE_GIL) {
-        run_lent(&this);
+        run_task(&this);
     } else {
         cwj_in_python(run_lent_in_python, &this);
     }
     cwj_watching = this.watch.outer;
-    cwj_lending--;
+    cwj_in_numpy_loop--;
 }
 
 void
-cwj_lent_in_python(void (*task)(void *), void *argument)
+cwj_numpy_loop_in_python(void (*task)(void *), void *argument)
 {
-    cwj_lending++;
+    cwj_in_numpy_loop++;
     cwj_in_python(task, argument);
-    cwj_lending--;
+    cwj_in_numpy_loop--;
 }
 
 void

@@ -4,7 +4,7 @@
  * result's array is used again in the next run only when nobody but the graph
  * can see it, which its reference count tells: a temporary is held by its
  * variable alone, an output by its variable, its py_ and its storage. */
-#include "graph/ready/ready.h"
+#include "graph/builtin/builtin.h"
 
 #include "base/masked.h"
 #include "graph/run/storage.h"

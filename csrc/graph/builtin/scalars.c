@@ -1,5 +1,5 @@
 /* scalars.c: numbers of Python and NumPy to C, by the rule of base/numbers.h, and back. */
-#include "graph/ready/ready.h"
+#include "graph/builtin/builtin.h"
 
 #include "base/numbers.h"
 

@@ -1,4 +1,4 @@
-/* ready.h: the native half of the ready types and ops of graphs.
+/* builtin.h: the native half of the built-in types and ops of graphs.
  *
  *     scalars.c      numbers: Python's to C's, as base/numbers.h says, and back
  *     arrays.c       arrays: what is accepted, what may be overwritten

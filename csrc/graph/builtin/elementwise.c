@@ -7,7 +7,7 @@
  *
  * The result never shares memory with an operand: cwj_array_prepare() sees to
  * that, so that inner loops may be compiled for it. */
-#include "graph/ready/ready.h"
+#include "graph/builtin/builtin.h"
 
 #include "base/axes.h"
 
