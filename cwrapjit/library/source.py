@@ -142,7 +142,7 @@ def confirmation(text: Text, found: FunctionDeclaration, dtype_of: Callable[[Any
         if isinstance(ctype, types.Scalar) and ctype.dtype:
             is_either = ctype.values is not None or ctype.is_character  # signed or not, an int or text here
             read.append((whose, words, np.dtype(ctype.dtype), is_either))
-        elif isinstance(ctype, types.Struct) and (dtype := dtype_of(ctype)) is not None:
+        elif isinstance(ctype, types.Struct) and not thunks.is_open(ctype) and (dtype := dtype_of(ctype)):
             read.append((whose, words, dtype, True))
     return text.confirmation(function, read)
 

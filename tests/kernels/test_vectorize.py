@@ -177,25 +177,36 @@ def test_structs_of_included_files(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.row("K13")
+@pytest.mark.compiler("the cc tier")
+@pytest.mark.parametrize("tier", ["off", "eager"])
 @pytest.mark.parametrize(
-    "text",
+    "text, dtype",
     [
-        "by_compiler f(int x) { return x; }", "double f(by_compiler x) { return x; }",
-        "void f(int x, OUT by_compiler *y) { *y = x; }", "pair f(int x) { return (pair){x}; }",
-        "void f(int x, OUT bool *y) { *y = x; }",
-        "void f(const by_compiler x[n], int n, OUT double *y) { *y = x[0]; }",
+        ("by_compiler f(int x) { return x; }", "f4"), ("double f(by_compiler x) { return x; }", "f8"),
+        ("void f(int x, OUT by_compiler *y) { *y = x; }", "f4"),
+        ("pair f(int x) { return (pair){x}; }", [("x", "i1")]),
     ],
 )  # fmt: skip
-def test_types_that_python_and_c_read_differently_are_refused(text: str, tmp_path: pathlib.Path) -> None:
-    """A header may choose by the compiler: never is there a wrong type without a word."""
+def test_types_that_hang_on_the_compiler(text: str, dtype: Any, tier: Any, tmp_path: pathlib.Path) -> None:
+    """A header may choose by it: all read it as libtcc does."""
     (tmp_path / "own.h").write_text(HEADER)
-    text = f'#include "own.h"\n{text}'
-    for make in (
-        lambda: vectorize(text, include_dirs=[tmp_path]),
-        lambda: library("t", source=text, include_dirs=[tmp_path]),
-    ):
-        error = refuses(cwrapjit.CompileError, make, "and is another one to C")
-        assert error.lineno == 2
+    f = vectorize(f'#include "own.h"\n{text}', include_dirs=[tmp_path], optimize=tier)
+    assert f.tier == ("tcc" if tier == "off" else "cc")
+    assert f(3) == np.array((3,) if "pair" in text else 3, dtype) and f(3).dtype == np.dtype(
+        dtype, align=True
+    )
+
+
+@pytest.mark.row("K13")
+def test_types_that_python_and_c_read_differently_are_refused(tmp_path: pathlib.Path) -> None:
+    """Never is there a wrong type without a word."""
+    (tmp_path / "own.h").write_text(HEADER)
+    text = '#include "own.h"\nvoid f(int x, OUT bool *y) { *y = x; }'
+    message = "and is another one to C"
+    assert (
+        refuses(cwrapjit.CompileError, lambda: vectorize(text, include_dirs=[tmp_path]), message).lineno == 2
+    )
+    assert library("t", source=text, include_dirs=[tmp_path]).f(3) == 3  # its reader expands the macro
 
 
 @pytest.mark.row("K13")

@@ -113,9 +113,11 @@ const char *tj_backend_macros(void)
     return macros;
 }
 
+/* As a header of the system's: compilers say nothing of macros of theirs that are defined anew. */
 void tj_reading_write(bool as_libtcc, tj_text *text)
 {
     const char *macros = as_libtcc ? tj_backend_macros() : "";
-    tj_text_printf(text, "%s%s", front, macros ? macros : "");
+    tj_text_printf(text, "# 1 \"<libtcc>\" 3\n%s%s# 1 \"<cwrapjit>\"\n", front,
+                   macros ? macros : "");
     text->failed |= !macros;
 }
