@@ -65,7 +65,7 @@ class Core:
             said.define_macros,
             said.header,
             f"<{self.name} header>",
-            as_libtcc or said.has_sources,
+            as_libtcc or said.as_libtcc,
         )
         self.declarations.before_change = self.settle_all
         self.declarations.preprocessor.is_declared = self.declared.__contains__

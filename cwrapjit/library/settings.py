@@ -60,8 +60,12 @@ class Settings:
 
     @property
     def has_sources(self) -> bool:
-        """Whether libtcc compiles what is declared."""
         return bool(self.sources) or self.source is not None
+
+    @property
+    def as_libtcc(self) -> bool:
+        """Whether libtcc compiles all that is declared: there is no file of another compiler's."""
+        return self.has_sources or not self.linked
 
     @property
     def linked(self) -> Any:

@@ -478,7 +478,7 @@ typedef float four __attribute__ ((__vector_size__ (16)));
 four v(void);
 """)
     (tmp_path / "again.h").write_text("int between(void);\n")
-    found = tables('#include "gnu.h"', include_dirs=[tmp_path])
+    found = tables('#include "gnu.h"', libraries=["c"], include_dirs=[tmp_path])
     assert found["failed"] == []
     assert found["functions"]["f"] == "quad f(quad __x)"
     assert found["functions"]["h"] == "wide h(double x, float y)"

@@ -123,6 +123,33 @@ def test_a_library_lies_as_libtcc_compiles_its_sources(folder: list[pathlib.Path
 
 
 @pytest.mark.quick
+@pytest.mark.parametrize("given", [{}, {"sources": []}])
+def test_headers_alone_lie_as_libtcc_compiles_them(given: Any, folder: list[pathlib.Path]) -> None:
+    inline = '#include "pair.h"\nstatic inline int size(void) { return sizeof(pair); }\n'
+    (folder[0] / "size.h").write_text(inline)
+    lib = cwrapjit.library("own", include_dirs=folder, **given)
+    lib.declare('#include "size.h"')
+    assert (lib.N, lib.size(), lib.pair.dtype.itemsize) == (5, 16, 16)
+
+
+@pytest.mark.quick
+def test_fences_and_flags_are_in_both_tiers() -> None:
+    text = """#include <stdatomic.h>
+        int f(int x) {
+            atomic_flag flag = ATOMIC_FLAG_INIT;
+            atomic_thread_fence(memory_order_seq_cst);
+            atomic_signal_fence(memory_order_acquire);
+            x += 1 + atomic_flag_test_and_set(&flag);
+            x += 10 * atomic_flag_test_and_set_explicit(&flag, memory_order_acquire);
+            atomic_flag_clear_explicit(&flag, memory_order_release);
+            x += 100 * atomic_flag_test_and_set(&flag);
+            atomic_flag_clear(&flag);
+            return x + 1000 * atomic_flag_test_and_set(&flag);
+        }"""
+    assert both(cwrapjit.vectorize(text), 5) == 16
+
+
+@pytest.mark.quick
 def test_headers_of_the_system_are_read_in_both_tiers() -> None:
     """Without GNU's macros they make names of types of what are types to gcc, and take attributes away."""
     header = """
