@@ -2,7 +2,8 @@
 
 A few texts become part of the extension: the prelude in front of every compiled unit, the functions that the
 cc tier puts in line, those of complex numbers and float16, and the call path that module.write()
-emits. They are real C files that tools/embed.py turns into C arrays in the build folder.
+emits. They are real C files that tools/embed.py turns into C arrays in the build folder. There it also writes
+what snippets get of NumPy.
 CWRAPJIT_WERROR=1 makes compiler warnings errors.
 """
 
@@ -115,7 +116,7 @@ class BuildWithTexts(build_ext):
         ext.sources = [*declared]
         ext.depends = [*depends, str(folder / "settings.txt")]
         numbers = (embed.embed_mathematics, embed.embed_complex, embed.embed_half, embed.embed_extremes)
-        for write in (embed.embed_prelude, *numbers, embed.embed_call_path):
+        for write in (embed.embed_prelude, *numbers, embed.embed_call_path, embed.embed_numpy):
             written = folder / f"{write.__name__}.c"
             write(ROOT, written)
             ext.sources.append(str(written))

@@ -3,7 +3,8 @@
 Three texts are embedded in the extension: the prelude in front of every compiled unit, the functions that the
 cc tier puts in line, and the call path that m.write() copies into standalone modules. All are kept as
 real C files. This tool inlines the headers they
-include, so that one self-contained text results, and writes that text as a C source file.
+include, so that one self-contained text results, and writes that text as a C source file. It also writes the
+functions that the small <numpy/arrayobject.h> declares.
 
     python tools/embed.py -I cwrapjit/include --strip --function \\
         --line "<cwrapjit prelude>" --name tj_prelude -o embedded_prelude.c tinyjit/prelude.h
@@ -127,7 +128,12 @@ def embed(
         if left:
             raise SystemExit(f"{source}: not found: {', '.join(left)}")
         text = f'#line 1 "{line_name}"\n{text}'
-    content = f"/* Made from {Path(source).name} by tools/embed.py. */\n" + to_c_file(name, text, as_function)
+    write(output, source, to_c_file(name, text, as_function))
+
+
+def write(output: Path | str, source: Path | str, text: str) -> None:
+    """Write the C text that was made from `source`, unless it is there."""
+    content = f"/* Made from {Path(source).name} by tools/embed.py. */\n{text}"
     target = Path(output)
     if not target.is_file() or target.read_text(encoding="utf-8") != content:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -179,6 +185,43 @@ def embed_call_path(root: Path | str, output: Path | str) -> list[str]:
     search_dirs = [Path(root, "csrc"), Path(root, "tinyjit")]
     embed(source, output, "cwj_call_path_text", search_dirs=search_dirs)
     return dependencies(source, search_dirs)
+
+
+def embed_numpy(root: Path | str, output: Path | str) -> None:
+    """Write the C file that defines cwj_numpy_symbols(): what the small <numpy/arrayobject.h> declares.
+
+    NumPy's macros, and the functions of its table, become functions.
+    """
+    source = Path(root, "cwrapjit", "include", "numpy", "arrayobject.h")
+    functions, symbols = "", ""
+    declarations = re.findall(r"^((?:\w+ )+)([^;{}]+);", source.read_text(encoding="utf-8"), re.MULTILINE)
+    for base, declared in declarations:
+        for stars, name, types in re.findall(r"(\**)(\w+)\(([^()]*)\)", declared):
+            types = types.replace("const PyArrayObject", "PyArrayObject")  # NumPy 1 has no const there
+            parameters = [f"{each} {chr(97 + k)}" for k, each in enumerate(types.split(","))]
+            given = ", ".join(each[-1] for each in parameters)
+            functions += f"static {base}{stars}cwj_{name}({','.join(parameters)})\n"
+            functions += f"{{\n    return {name}({given});\n}}\n\n"
+            symbols += f'        {{"{name}", (const void *)cwj_{name}, false}},\n'
+        if base == "extern PyTypeObject ":
+            for name in re.findall(r"\w+", declared):
+                symbols += f'        {{"{name}", &{name}, false}},\n'
+    text = f"""\
+#include "base/symbols.h"
+
+#include "base/numbers.h"
+
+{functions}const cwj_symbols *cwj_numpy_symbols(void)
+{{
+    const tj_symbol found[] = {{
+{symbols}    }};
+    static tj_symbol kept[sizeof found / sizeof *found];
+    static const cwj_symbols all = {{kept, sizeof kept / sizeof *kept}};
+    memcpy(kept, found, sizeof found);
+    return &all;
+}}
+"""
+    write(output, source, text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

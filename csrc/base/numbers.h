@@ -38,6 +38,7 @@ _Static_assert(CWJ_VALUE_OFFSET == offsetof(PyByteScalarObject, obval) &&
 
 #if NPY_ABI_VERSION < 0x02000000
 #define PyDataType_ELSIZE(descr) ((descr)->elsize)
+#define PyDataType_ALIGNMENT(descr) ((descr)->alignment)
 #endif
 
 enum {

@@ -1,6 +1,9 @@
 /* symbols.c: the table of names that compiled code may use and csrc/ defines.
  *
- * The shapes of arrays without axes stand here, NumPy's macros as functions in shim.c, the rest in the
+ * Snippets see the small <Python.h> and <numpy/arrayobject.h> of the package, where objects are opaque,
+ * because the real headers are slow to read and use what libtcc lacks. What those headers do by macros on
+ * struct members is offered here under its own name, errors and references included: CPython's macros and the
+ * shapes of arrays without axes in this file, NumPy's in one that tools/embed.py writes, the rest in the
  * entries.c of each front end. What Python itself exports is found in the process.
  */
 #include "base/symbols.h"
@@ -8,9 +11,42 @@
 #include "../../cwrapjit/include/cwj_layout.h"
 #include "base/array_members.h"
 
+static PyTypeObject *
+type_of(PyObject *object)
+{
+    return Py_TYPE(object);
+}
+
+static Py_ssize_t
+reference_count(PyObject *object)
+{
+    return Py_REFCNT(object);
+}
+
+static Py_ssize_t
+variable_size(PyObject *object)
+{
+    return Py_SIZE(object);
+}
+
+/* A macro in CPython 3.10, so its address cannot be taken. */
+static PyObject *
+call_vector(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return PyObject_Vectorcall(function, args, nargsf, names);
+}
+
 static const tj_symbol own_symbols[] = {
     {"cwj_no_dims", (const void *)cwj_no_dims, true},
     {"cwj_no_strides", (const void *)cwj_no_strides, true},
+    {"Py_TYPE", (const void *)type_of, false},
+    {"Py_REFCNT", (const void *)reference_count, false},
+    {"Py_SIZE", (const void *)variable_size, false},
+    {"Py_INCREF", (const void *)Py_IncRef, false},
+    {"Py_XINCREF", (const void *)Py_IncRef, false},
+    {"Py_DECREF", (const void *)Py_DecRef, false},
+    {"Py_XDECREF", (const void *)Py_DecRef, false},
+    {"PyObject_Vectorcall", (const void *)call_vector, false},
 };
 
 static const cwj_symbols own = {own_symbols, sizeof own_symbols / sizeof *own_symbols};
@@ -45,7 +81,7 @@ all_symbols(size_t *count)
     if (table == NULL) {
         tj_symbol *made = NULL;
         size_t size = 0;
-        bool fine = append(&made, &size, &own) && append(&made, &size, cwj_shim_symbols());
+        bool fine = append(&made, &size, &own) && append(&made, &size, cwj_numpy_symbols());
         for (const cwj_symbols *const *one = offered; *one != NULL && fine; one++) {
             fine = append(&made, &size, *one);
         }

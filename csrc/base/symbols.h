@@ -9,9 +9,9 @@ typedef struct cwj_symbols {
     size_t count;
 } cwj_symbols;
 
-/* shim.c: NumPy's and CPython's macros as functions, under their own names. Using one means
- * calling into Python. Call once NumPy has been imported. */
-const cwj_symbols *cwj_shim_symbols(void);
+/* What the small <numpy/arrayobject.h> declares; tools/embed.py writes it. Using one means calling into
+ * Python. Call once NumPy has been imported. */
+const cwj_symbols *cwj_numpy_symbols(void);
 
 /* Says, once and at import, what the front ends offer: NULL-terminated, borrowed for good. */
 void cwj_symbols_set(const cwj_symbols *const *front_ends);

@@ -16,7 +16,6 @@
 #include "npy_common.h"
 
 #include "../cwj_layout.h"
-#include "../cwj_numpy.h"
 
 #if defined(CWJ_ARRAY_LAYOUT) && !defined(CWJ_ARRAY_CALLS)
 #define CWJ_READS_ARRAYS 1
@@ -101,19 +100,61 @@ typedef enum {
 #define import_array1(value) ((void)0)
 #define import_array2(message, value) ((void)0)
 
-/* NumPy's functions, and the types of arrays and scalars. */
-#define CWJ_1(type, name, a) type name(a);
-#define CWJ_2(type, name, a, b) type name(a, b);
-#define CWJ_3(type, name, a, b, c) type name(a, b, c);
-#define CWJ_4(type, name, a, b, c, d) type name(a, b, c, d);
-#define CWJ_5(type, name, a, b, c, d, e) type name(a, b, c, d, e);
-#define CWJ_LISTED(type, name, parameters) type name parameters;
-#define CWJ_ASKED(name) int name(const PyArrayObject *);
-#define CWJ_TYPE(name) extern PyTypeObject name;
-CWJ_NUMPY_TABLE(CWJ_LISTED)
-CWJ_NUMPY_QUESTIONS(CWJ_ASKED)
-CWJ_NUMPY_OTHERS(CWJ_1, CWJ_2, CWJ_3, CWJ_4, CWJ_5)
-CWJ_NUMPY_TYPES(CWJ_TYPE)
+/* tools/embed.py reads these declarations, and writes what the extension has for each. */
+extern PyTypeObject PyArray_Type, PyGenericArrType_Type, PyBoolArrType_Type, PyInt8ArrType_Type,
+    PyInt16ArrType_Type, PyInt32ArrType_Type, PyInt64ArrType_Type, PyUInt8ArrType_Type,
+    PyUInt16ArrType_Type, PyUInt32ArrType_Type, PyUInt64ArrType_Type, PyByteArrType_Type,
+    PyUByteArrType_Type, PyShortArrType_Type, PyUShortArrType_Type, PyIntArrType_Type,
+    PyUIntArrType_Type, PyLongArrType_Type, PyULongArrType_Type, PyLongLongArrType_Type,
+    PyULongLongArrType_Type, PyHalfArrType_Type, PyFloatArrType_Type, PyFloat32ArrType_Type,
+    PyDoubleArrType_Type, PyFloat64ArrType_Type, PyLongDoubleArrType_Type, PyCFloatArrType_Type,
+    PyComplex64ArrType_Type, PyCDoubleArrType_Type, PyComplex128ArrType_Type;
+#define PyFloat16ArrType_Type PyHalfArrType_Type
+
+void PyArray_ScalarAsCtype(PyObject *, void *);
+PyArray_Descr *PyArray_DescrFromScalar(PyObject *);
+
+/* ---- arrays: what they are --------------------------------------------- */
+
+int PyArray_Check(const void *), PyArray_CheckExact(const void *), PyArray_IsZeroDim(const void *),
+    PyArray_CheckScalar(const void *), PyArray_IsAnyScalar(const void *),
+    PyArray_NDIM(const PyArrayObject *), PyArray_TYPE(const PyArrayObject *),
+    PyArray_FLAGS(const PyArrayObject *), PyArray_CHKFLAGS(const PyArrayObject *, int),
+    PyArray_ISCONTIGUOUS(const PyArrayObject *), PyArray_IS_C_CONTIGUOUS(const PyArrayObject *),
+    PyArray_IS_F_CONTIGUOUS(const PyArrayObject *), PyArray_ISFORTRAN(const PyArrayObject *),
+    PyArray_ISONESEGMENT(const PyArrayObject *), PyArray_ISALIGNED(const PyArrayObject *),
+    PyArray_ISWRITEABLE(const PyArrayObject *), PyArray_ISBEHAVED(const PyArrayObject *),
+    PyArray_ISBEHAVED_RO(const PyArrayObject *), PyArray_ISCARRAY(const PyArrayObject *),
+    PyArray_ISCARRAY_RO(const PyArrayObject *), PyArray_ISFARRAY(const PyArrayObject *),
+    PyArray_ISFARRAY_RO(const PyArrayObject *), PyArray_ISNOTSWAPPED(const PyArrayObject *),
+    PyArray_ISBYTESWAPPED(const PyArrayObject *), PyArray_ISBOOL(const PyArrayObject *),
+    PyArray_ISINTEGER(const PyArrayObject *), PyArray_ISSIGNED(const PyArrayObject *),
+    PyArray_ISUNSIGNED(const PyArrayObject *), PyArray_ISFLOAT(const PyArrayObject *),
+    PyArray_ISCOMPLEX(const PyArrayObject *), PyArray_ISNUMBER(const PyArrayObject *),
+    PyArray_ISSTRING(const PyArrayObject *), PyArray_ISFLEXIBLE(const PyArrayObject *),
+    PyArray_ISOBJECT(const PyArrayObject *),
+    PyArray_SAMESHAPE(const PyArrayObject *, const PyArrayObject *);
+void *PyArray_DATA(const PyArrayObject *);
+char *PyArray_BYTES(const PyArrayObject *);
+npy_intp *PyArray_DIMS(const PyArrayObject *), *PyArray_SHAPE(const PyArrayObject *),
+    PyArray_DIM(const PyArrayObject *, int), *PyArray_STRIDES(const PyArrayObject *),
+    PyArray_STRIDE(const PyArrayObject *, int), PyArray_ITEMSIZE(const PyArrayObject *),
+    PyArray_SIZE(PyArrayObject *), PyArray_NBYTES(PyArrayObject *),
+    PyDataType_ELSIZE(const PyArray_Descr *), PyDataType_ALIGNMENT(const PyArray_Descr *);
+PyArray_Descr *PyArray_DESCR(const PyArrayObject *), *PyArray_DTYPE(const PyArrayObject *);
+PyObject *PyArray_BASE(const PyArrayObject *);
+
+/* ---- elements ---------------------------------------------------------- */
+
+void *PyArray_GETPTR1(const PyArrayObject *, npy_intp),
+    *PyArray_GETPTR2(const PyArrayObject *, npy_intp, npy_intp),
+    *PyArray_GETPTR3(const PyArrayObject *, npy_intp, npy_intp, npy_intp),
+    *PyArray_GETPTR4(const PyArrayObject *, npy_intp, npy_intp, npy_intp, npy_intp),
+    *PyArray_GetPtr(PyArrayObject *, const npy_intp *);
+PyObject *PyArray_GETITEM(const PyArrayObject *, const char *),
+    *PyArray_ToScalar(void *, PyArrayObject *),
+    *PyArray_Scalar(void *, PyArray_Descr *, PyObject *);
+int PyArray_SETITEM(PyArrayObject *, char *, PyObject *);
 
 /* ---- reading arrays in place ----------------------------------------------- */
 
@@ -174,6 +215,97 @@ CWJ_NUMPY_TYPES(CWJ_TYPE)
            (void *)(cwj_a->data + CWJ_STEPS(0, cwj_i) + CWJ_STEPS(1, cwj_j) +                     \
                     CWJ_STEPS(2, cwj_k) + CWJ_STEPS(3, cwj_l)))
 #endif
+
+/* ---- making arrays ----------------------------------------------------- */
+
+PyObject *PyArray_FromScalar(PyObject *, PyArray_Descr *);
+PyObject *PyArray_SimpleNew(int, const npy_intp *, int),
+    *PyArray_SimpleNewFromData(int, const npy_intp *, int, void *),
+    *PyArray_SimpleNewFromDescr(int, const npy_intp *, PyArray_Descr *),
+    *PyArray_New(PyTypeObject *, int, const npy_intp *, int, const npy_intp *, void *, int, int,
+                 PyObject *),
+    *PyArray_NewFromDescr(PyTypeObject *, PyArray_Descr *, int, const npy_intp *, const npy_intp *,
+                          void *, int, PyObject *),
+    *PyArray_NewLikeArray(PyArrayObject *, NPY_ORDER, PyArray_Descr *, int),
+    *PyArray_NewCopy(PyArrayObject *, NPY_ORDER), *PyArray_Copy(PyArrayObject *),
+    *PyArray_ZEROS(int, const npy_intp *, int, int),
+    *PyArray_EMPTY(int, const npy_intp *, int, int),
+    *PyArray_Zeros(int, const npy_intp *, PyArray_Descr *, int),
+    *PyArray_Empty(int, const npy_intp *, PyArray_Descr *, int),
+    *PyArray_Arange(double, double, double, int),
+    *PyArray_FromAny(PyObject *, PyArray_Descr *, int, int, int, PyObject *),
+    *PyArray_CheckFromAny(PyObject *, PyArray_Descr *, int, int, int, PyObject *),
+    *PyArray_FromArray(PyArrayObject *, PyArray_Descr *, int), *PyArray_FROM_O(PyObject *),
+    *PyArray_FROM_OF(PyObject *, int), *PyArray_FROM_OT(PyObject *, int),
+    *PyArray_FROM_OTF(PyObject *, int, int), *PyArray_FROMANY(PyObject *, int, int, int, int),
+    *PyArray_FromObject(PyObject *, int, int, int),
+    *PyArray_ContiguousFromAny(PyObject *, int, int, int),
+    *PyArray_ContiguousFromObject(PyObject *, int, int, int),
+    *PyArray_CopyFromObject(PyObject *, int, int, int), *PyArray_EnsureArray(PyObject *),
+    *PyArray_FromBuffer(PyObject *, PyArray_Descr *, npy_intp, npy_intp),
+    *PyArray_Return(PyArrayObject *);
+PyArrayObject *PyArray_GETCONTIGUOUS(PyArrayObject *);
+int PyArray_SetBaseObject(PyArrayObject *, PyObject *);
+
+/* ---- changing arrays --------------------------------------------------- */
+
+int PyArray_CopyInto(PyArrayObject *, PyArrayObject *),
+    PyArray_CopyObject(PyArrayObject *, PyObject *),
+    PyArray_FillWithScalar(PyArrayObject *, PyObject *),
+    PyArray_FailUnlessWriteable(PyArrayObject *, const char *),
+    PyArray_ResolveWritebackIfCopy(PyArrayObject *),
+    PyArray_Sort(PyArrayObject *, int, NPY_SORTKIND);
+void PyArray_DiscardWritebackIfCopy(PyArrayObject *), PyArray_ENABLEFLAGS(PyArrayObject *, int),
+    PyArray_CLEARFLAGS(PyArrayObject *, int), PyArray_UpdateFlags(PyArrayObject *, int);
+
+/* ---- arrays from arrays ------------------------------------------------ */
+
+PyObject *PyArray_Reshape(PyArrayObject *, PyObject *),
+    *PyArray_Newshape(PyArrayObject *, PyArray_Dims *, NPY_ORDER),
+    *PyArray_Transpose(PyArrayObject *, PyArray_Dims *),
+    *PyArray_SwapAxes(PyArrayObject *, int, int), *PyArray_Squeeze(PyArrayObject *),
+    *PyArray_Ravel(PyArrayObject *, NPY_ORDER), *PyArray_Flatten(PyArrayObject *, NPY_ORDER),
+    *PyArray_View(PyArrayObject *, PyArray_Descr *, PyTypeObject *),
+    *PyArray_Cast(PyArrayObject *, int), *PyArray_CastToType(PyArrayObject *, PyArray_Descr *, int),
+    *PyArray_Concatenate(PyObject *, int),
+    *PyArray_TakeFrom(PyArrayObject *, PyObject *, int, PyArrayObject *, NPY_CLIPMODE),
+    *PyArray_Repeat(PyArrayObject *, PyObject *, int),
+    *PyArray_Where(PyObject *, PyObject *, PyObject *), *PyArray_Nonzero(PyArrayObject *),
+    *PyArray_ArgSort(PyArrayObject *, int, NPY_SORTKIND),
+    *PyArray_ArgMax(PyArrayObject *, int, PyArrayObject *),
+    *PyArray_ArgMin(PyArrayObject *, int, PyArrayObject *),
+    *PyArray_Max(PyArrayObject *, int, PyArrayObject *),
+    *PyArray_Min(PyArrayObject *, int, PyArrayObject *),
+    *PyArray_All(PyArrayObject *, int, PyArrayObject *),
+    *PyArray_Any(PyArrayObject *, int, PyArrayObject *),
+    *PyArray_Sum(PyArrayObject *, int, int, PyArrayObject *),
+    *PyArray_Prod(PyArrayObject *, int, int, PyArrayObject *),
+    *PyArray_Mean(PyArrayObject *, int, int, PyArrayObject *),
+    *PyArray_CumSum(PyArrayObject *, int, int, PyArrayObject *),
+    *PyArray_CumProd(PyArrayObject *, int, int, PyArrayObject *),
+    *PyArray_Clip(PyArrayObject *, PyObject *, PyObject *, PyArrayObject *),
+    *PyArray_Conjugate(PyArrayObject *, PyArrayObject *),
+    *PyArray_Round(PyArrayObject *, int, PyArrayObject *),
+    *PyArray_InnerProduct(PyObject *, PyObject *), *PyArray_MatrixProduct(PyObject *, PyObject *),
+    *PyArray_ToList(PyArrayObject *);
+npy_intp PyArray_CountNonzero(PyArrayObject *);
+
+/* ---- types and converters ---------------------------------------------- */
+
+PyArray_Descr *PyArray_DescrFromType(int), *PyArray_DescrNewFromType(int),
+    *PyArray_DescrFromObject(PyObject *, PyArray_Descr *);
+int PyArray_DescrConverter(PyObject *, PyArray_Descr **),
+    PyArray_DescrConverter2(PyObject *, PyArray_Descr **),
+    PyArray_Converter(PyObject *, PyObject **),
+    PyArray_OutputConverter(PyObject *, PyArrayObject **),
+    PyArray_BoolConverter(PyObject *, npy_bool *), PyArray_AxisConverter(PyObject *, int *),
+    PyArray_IntpFromSequence(PyObject *, npy_intp *, int), PyArray_PyIntAsInt(PyObject *),
+    PyArray_CanCastSafely(int, int), PyArray_ObjectType(PyObject *, int),
+    PyArray_CompareLists(const npy_intp *, const npy_intp *, int);
+npy_intp PyArray_PyIntAsIntp(PyObject *), PyArray_MultiplyList(const npy_intp *, int);
+unsigned char PyArray_EquivTypes(PyArray_Descr *, PyArray_Descr *), PyArray_EquivTypenums(int, int),
+    PyArray_EquivArrTypes(PyArrayObject *, PyArrayObject *);
+npy_bool PyArray_CanCastTypeTo(PyArray_Descr *, PyArray_Descr *, NPY_CASTING);
 
 #define PyArray_FILLWBYTE(a, byte) memset(PyArray_DATA(a), byte, PyArray_NBYTES(a))
 
