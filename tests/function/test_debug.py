@@ -870,8 +870,9 @@ def count_mappings() -> int:
         return len(maps.readlines())
 
 
-@pytest.mark.quick
-@pytest.mark.parametrize("how", RESULTS)
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=pytest.mark.quick) if how == "library" else how for how in RESULTS]
+)
 def test_results_that_are_kept_cost_no_mappings(how: str) -> None:
     """Only the newest are guarded: of the others the memory stays, and what it holds."""
     f = RESULTS[how]()

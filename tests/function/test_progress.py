@@ -190,7 +190,6 @@ def test_tasks_and_contexts_have_it_as_long_as_the_block_lasts() -> None:
     assert len(bars) == 2
 
 
-@pytest.mark.quick
 @pytest.mark.row("U07")
 def test_blocks_of_generators_end_in_any_order() -> None:
     f, bars = slow(), [Bars(), Bars()]
@@ -254,7 +253,6 @@ def test_a_failing_slice_closes_the_bar(options: dict[str, Any]) -> None:
     assert len(bars) == 1 and bars[0].closed == 1 and 0 < bars[0].done < COUNT
 
 
-@pytest.mark.quick
 @pytest.mark.row("U07")
 def test_an_error_of_close_does_not_hide_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     class Bad(Bar):
@@ -290,7 +288,6 @@ def signalling(condition: str, **options: Any) -> Any:
     return slow(body=f"if({condition}) kill(getpid(), SIGNAL);" + SLOW, header=header, **options)
 
 
-@pytest.mark.quick
 @pytest.mark.row("U07")
 @pytest.mark.parametrize("options", [{}, {"threads": 2, "unordered": True}, {"gil": True}], ids=str)
 def test_what_ends_a_call_closes_the_bar(stopping: type[BaseException], options: dict[str, Any]) -> None:

@@ -106,7 +106,6 @@ def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 # ---- values ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.quick
 def test_numbers_are_pythons_own(lib):
     got: list[Any] = []
 

@@ -251,7 +251,6 @@ def test_stat_is_what_python_says(tmp_path: Any) -> None:
 
 
 @pytest.mark.row("L15")
-@pytest.mark.quick
 def test_zlib_streams_work_through_arrays_piece_by_piece() -> None:
     z = declared("zlib.h", "z", before="#define ZLIB_CONST")
     z.struct(
@@ -296,7 +295,6 @@ def test_gsl_integrates_functions(language: str) -> None:
 
 
 @pytest.mark.row("L15")
-@pytest.mark.quick
 def test_gsl_raises_what_the_integrand_raises() -> None:
     gsl = integration()
     seen = []

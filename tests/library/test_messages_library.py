@@ -252,7 +252,6 @@ DIMS: dict[Any, str] = {
 }
 
 
-@pytest.mark.quick
 def test_dims_that_are_no_dims(lib: Any) -> None:
     for dim, message in DIMS.items():
         with pytest.raises((ValueError, TypeError)) as caught:

@@ -301,7 +301,6 @@ def without_a_compiler(patch: pytest.MonkeyPatch, strike: Strike) -> None:
 SEARCHED = itertools.count()
 
 
-@pytest.mark.quick
 @pytest.mark.row("G07")
 @each_error
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
@@ -541,12 +540,14 @@ TASKS = {
     "run": 20,
     "again": 250,
 }
+LONG = ("fail", "write", "ask")
 
 
-@pytest.mark.quick
 @pytest.mark.row("G04")
 @pytest.mark.skipif(importlib.util.find_spec("_testcapi") is None, reason="this Python has no _testcapi")
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "task", [task if task in LONG else pytest.param(task, marks=pytest.mark.quick) for task in TASKS]
+)
 def test_every_allocation_of_python_may_fail(task: str, tmp_path: pathlib.Path) -> None:
     (tmp_path / "l.c").write_text(
         "double s(int n, const double *x) { double r = 0; for (int i = 0; i < n; i++) r += x[i]; return r; }"

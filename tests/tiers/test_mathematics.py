@@ -111,7 +111,6 @@ def test_functions_of_one_number_are_libms(name: str, dtype: Any) -> None:
     equal(in_both_tiers(call, dtype, x), of_libm(name, dtype, x))
 
 
-@pytest.mark.quick
 @pytest.mark.row("K19")
 @pytest.mark.parametrize("dtype", [F4, F8])
 @pytest.mark.parametrize("name", ["fmin", "fmax", "fdim", "copysign"])
@@ -224,7 +223,6 @@ def test_half_powers_are_roots() -> None:
     assert got[0] == 0 and not np.signbit(got[0]) and got[1] == math.inf and np.isnan(got[2])
 
 
-@pytest.mark.quick
 @pytest.mark.row("K19")
 def test_an_exponent_that_varies_gives_the_same_numbers() -> None:
     x = spread(F8, 300)
@@ -306,7 +304,6 @@ def test_however_they_are_called(header: str, expression: str) -> None:
     in_both_tiers(expression, F8, x, y, header=header)
 
 
-@pytest.mark.quick
 @pytest.mark.row("K19")
 def test_a_library_with_functions_of_its_own(tmp_path: pathlib.Path) -> None:
     (tmp_path / "own.c").write_text("double pow(double x, double y) { return 42 + 0 * x * y; }")

@@ -367,7 +367,6 @@ def test_one_compiler_at_a_time(cc: Callable[[str], pathlib.Path], tmp_path: pat
     assert log.read_text().split() == ["begin", "end"] * 6
 
 
-@pytest.mark.quick
 @pytest.mark.plain("its compiler is one of its own, sanitizers choose another")
 @pytest.mark.row("N25i")
 def test_several_compilers_at_a_time(

@@ -530,7 +530,6 @@ typedef double real;
 """
 
 
-@pytest.mark.quick
 @pytest.mark.row("G13")
 @pytest.mark.parametrize("kind", FINE)
 def test_legal_c_is_taken(kind: str, tmp_path: pathlib.Path) -> None:
@@ -679,7 +678,6 @@ def test_members_of_null_are_not_accessed() -> None:
 
 
 @pytest.mark.row("G08")
-@pytest.mark.quick
 @pytest.mark.parametrize("optimize", ["off", "eager"])
 @pytest.mark.parametrize("code", BY_NUMBER)
 def test_other_uses_of_numbers_are_right(code: str, optimize: str) -> None:

@@ -27,7 +27,7 @@ PROGRAMS = sorted((ROOT / "tests" / "tinyjit" / "c").glob("test_*.c"))
 assert PROGRAMS and TARGETS
 
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wstrict-prototypes"]
-FLAGS = ["-std=c11", "-O1", "-g", *WARNINGS, f"-I{TINYJIT}", f"-I{TCC / 'include'}"]
+FLAGS = ["-std=c11", "-O0", "-g", *WARNINGS, f"-I{TINYJIT}", f"-I{TCC / 'include'}"]
 
 
 def compiler() -> list[str]:
