@@ -161,3 +161,65 @@ def test_headers_of_the_system_are_read_in_both_tiers() -> None:
         typedef struct { char c; double d; } __attribute__((packed)) pair;"""
     body = 'item__output() = sizeof(pair) + item__a() + (getpid() < 0) + wcslen(L"abc"); return true;'
     assert both(wrap(((),), (), body, header=header), 1.0) == 13.0
+
+
+def stays(f: Any, word: str, *arguments: Any) -> Any:
+    """What libtcc's tier gives, as the other one takes nothing where this word is."""
+    before = f(*arguments)
+    assert not f.wait() and f.tier == "tcc" and word in str(f.tier_error)
+    with pytest.warns(cwrapjit.CompileWarning, match=word):
+        after = f(*arguments)
+    assert same(np.asarray(after), np.asarray(before))
+    return after
+
+
+PASSED_OVER = [
+    "mode(DI)",
+    "__mode__(__DI__)",
+    "vector_size(16)",
+    "__vector_size__(8)",
+    "ext_vector_type(2)",
+    'scalar_storage_order("big-endian")',
+    "ms_struct",
+]
+FILLS = "void f(int x, OUT v y[3]) { for (int i = 0; i < 3; i++) y[i] = x + i; }"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("attribute", PASSED_OVER)
+def test_attributes_that_libtcc_passes_over_keep_text_in_its_tier(attribute: str) -> None:
+    word = attribute.partition("(")[0].strip("_")
+    text = f"typedef int v __attribute__(({attribute}));\n{FILLS}"
+    assert stays(cwrapjit.vectorize(text), word, 1).tolist() == [1, 2, 3]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "front", ["(({}))", "((unused, {}))", f"(({7 * 'unused, '}{{}}))", " (({}, unused))"]
+)
+def test_attributes_that_libtcc_passes_over_are_found(front: str, folder: list[pathlib.Path]) -> None:
+    marked = f"__attribute__{front.format('__mode__(__DI__)')}"
+    (folder[0] / "v.h").write_text(f"#include <stdlib.h>\n#define WIDE {marked}\ntypedef int v WIDE;\n")
+    for text in (f"typedef int v {marked};\n", '#include "v.h"\n'):
+        in_body = f"{text} double *y = &item__output(); *y = item__a() + sizeof(v); return true;"
+        assert stays(wrap(((),), (), in_body, include_dirs=folder), "mode", 1.0) == 5
+        body = "item__output() = item__a() + sizeof(v); return true;"
+        assert stays(wrap(((),), (), body, header=text, include_dirs=folder), "mode", 1.0) == 5
+        lib = cwrapjit.library(
+            "own", source=text + "int f(int x) { return x + sizeof(v); }", include_dirs=folder
+        )
+        assert stays(lib.f, "mode", 1) == 5
+
+
+@pytest.mark.quick
+def test_attributes_that_libtcc_heeds_reach_both_tiers() -> None:
+    text = """#include <stdlib.h>
+        #include <math.h>
+        typedef struct __attribute__((packed, aligned(2))) { char c; int x; } small;
+        typedef struct { char c; int x __attribute((__aligned__(16))); } large;
+        static __attribute__((noinline, unused, __const__, warn_unused_result, cold)) int mode(int x)
+        { return x + sizeof(small) + 100 * sizeof(large); }
+        int f(int x) { return mode(x); }"""
+    assert both(cwrapjit.vectorize(text), 1) == 3207
+    mine = "#define __attribute__(x)\ntypedef int v __attribute__((mode(DI)));\n"
+    assert both(cwrapjit.vectorize(f"{mine}int f(int x) {{ return x + sizeof(v); }}"), 1) == 5

@@ -68,7 +68,7 @@ void tj_build_clear(tj_build *build)
 
 /* Behind each text: what shows that its addresses are right in memory. */
 static const char self_check[] =
-    "\nstatic const unsigned cwj_check_own[16] __attribute__((aligned(64))) = {0x5eed1234u, 77};\n"
+    "\nstatic const unsigned cwj_check_own[16] __attribute((aligned(64))) = {0x5eed1234u, 77};\n"
     "extern const unsigned cwj_check_shared;\n"
     "const unsigned cwj_check_shared = 0x600dc0deu;\n"
     "extern const void *cwj_check(int which);\n"
@@ -78,7 +78,7 @@ static const char self_check[] =
 /* Where somebody waits for it, by the assembler alone. */
 static const char quick_check[] =
 #if defined(__x86_64__)
-    "\nstatic const unsigned cwj_check_own[16] __attribute__((aligned(64), used)) = {0x5eed1234u, "
+    "\nstatic const unsigned cwj_check_own[16] __attribute((aligned(64), used)) = {0x5eed1234u, "
     "77};\n"
     "extern const unsigned cwj_check_shared;\n"
     "const unsigned cwj_check_shared = 0x600dc0deu;\n"

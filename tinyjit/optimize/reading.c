@@ -65,6 +65,22 @@ static const char keywords[] = "#define _Float16 cwj_Float16\n#define _Float32 c
                                "#define _Float64 cwj_Float64\n#define _Float128 cwj_Float128\n"
                                "#define _Float32x cwj_Float32x\n#define _Float64x cwj_Float64x\n";
 
+/* libtcc passes over these, and types hang on them: an error, so that the code stays libtcc's. */
+static const char *const passed_over[] = {"mode(x)", "vector_size(x)", "ext_vector_type(x)",
+                                          "scalar_storage_order(x)", "ms_struct"};
+
+/* An attribute is joined to cwj_passes_: a macro of that name puts the error in second place, where the attribute
+ * itself stands otherwise. Of eight at the most; empty ones are allowed. */
+static const char attributes[] = "#define CWJ_SECOND(a, b, ...) b\n"
+                                 "#define CWJ_CHOOSE(...) CWJ_SECOND(__VA_ARGS__)\n"
+                                 "#define CWJ_ONE(a) CWJ_CHOOSE(cwj_passes_##a, a, )\n"
+                                 "#define CWJ_EIGHT(a, b, c, d, e, f, g, h, ...) CWJ_ONE(a), "
+                                 "CWJ_ONE(b), CWJ_ONE(c), CWJ_ONE(d), \\\n"
+                                 "    CWJ_ONE(e), CWJ_ONE(f), CWJ_ONE(g), CWJ_ONE(h), __VA_ARGS__\n"
+                                 "#define CWJ_ALL(...) CWJ_EIGHT(__VA_ARGS__, , , , , , , , )\n"
+                                 "#define __attribute__(x) __attribute__((CWJ_ALL x))\n"
+                                 "#define __attribute(x) __attribute((CWJ_ALL x))\n";
+
 /* Appends what makes libtcc spell the line that defines this, or one that takes it away. */
 static void put_question(const char *macro, bool is_built_in, tj_text *question)
 {
@@ -113,11 +129,27 @@ const char *tj_backend_macros(void)
     return macros;
 }
 
+static void put_attributes(tj_text *text)
+{
+    tj_text_puts(text, attributes);
+    for (size_t i = 0; i < 2 * (sizeof passed_over / sizeof *passed_over); i++) {
+        const char *name = passed_over[i / 2], *bars = i % 2 ? "__" : "";
+        int length = (int)strcspn(name, "(");
+        tj_text_printf(
+            text,
+            "#define cwj_passes_%s%.*s%s%s , _Pragma(\"GCC error \\\"libtcc passes over the "
+            "attribute '%.*s'\\\"\")\n",
+            bars, length, name, bars, name + length, length, name);
+    }
+}
+
 /* As a header of the system's: compilers say nothing of macros of theirs that are defined anew. */
 void tj_reading_write(bool as_libtcc, tj_text *text)
 {
     const char *macros = as_libtcc ? tj_backend_macros() : "";
-    tj_text_printf(text, "# 1 \"<libtcc>\" 3\n%s%s# 1 \"<cwrapjit>\"\n", front,
-                   macros ? macros : "");
+    tj_text_printf(text, "# 1 \"<libtcc>\" 3\n%s%s", front, macros ? macros : "");
+    if (as_libtcc)
+        put_attributes(text);
+    tj_text_puts(text, "# 1 \"<cwrapjit>\"\n");
     text->failed |= !macros;
 }
