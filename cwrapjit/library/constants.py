@@ -286,9 +286,9 @@ def evaluate_condition(text: str) -> bool:
     return bool(_Reader(text, in_if=True).whole())
 
 
-# 1.5f, -(1e999), (double)2.5L
+# 1.5f, -(1e999), (double)2.5; C knows what a long double is
 _DOUBLE = re.compile(
-    r"(?:\(\s*double\s*\)\s*)?([-+])?\s*(\()?\s*((?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)([fFlL]*)\s*(?(2)\))"
+    r"(?:\(\s*double\s*\)\s*)?([-+])?\s*(\()?\s*((?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)([fF]?)\s*(?(2)\))"
 )
 _STRING = re.compile(r'\s*(u8|[LuU])?"((?:\\.|[^"\\])*)"')
 _ESCAPED = re.compile(r"\\(x[0-9a-fA-F]+|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)")
@@ -307,7 +307,7 @@ def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
     number = _DOUBLE.fullmatch(text)
     if number is not None and not number[3].isdigit():
         value = float((number[1] or "") + number[3])
-        return ctypes.c_float(value).value if number[4] in ("f", "F") else value
+        return ctypes.c_float(value).value if number[4] else value
     try:
         return _Reader(text, names).whole()
     except ValueError:

@@ -565,6 +565,7 @@ def test_a_macro_over_a_function_leaves_its_declarations_alone(reader, tmp_path,
 
 
 MACROS = """
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 typedef int64_t id_t_; typedef struct pair { int x; double y; } pair; typedef void (*ending)(void *);
@@ -583,6 +584,9 @@ static inline int hidden(int x) { return x; }
 #define M_ENUM ((id_t_)FIRST << 40)
 #define M_FLOAT (2.0 * 1.5)
 #define M_LONG (1.0L / 3)
+#define M_LITERAL -(0.1L)
+#define M_CAST_LITERAL (double)2.5l
+#define M_HUGE HUGE_VALL
 #define M_INDEX "abc"[1]
 #define M_TEXT ((const char *)"abc" "def")
 #define M_NULL ((void *)0)
@@ -603,7 +607,7 @@ static inline int hidden(int x) { return x; }
 VALUES = {
     "M_CAST": -1, "M_PLAIN_CAST": 7, "M_UNSIGNED": 2**32 - 1, "M_SHORT": 4464, "M_BOOL": True, "M_SIZE": 16,
     "M_BITS": 63, "M_COMMA": 2, "M_LEVEL": 7, "M_ENUM": 3 << 40, "M_FLOAT": 3.0, "M_INDEX": 98,
-    "M_TEXT": "abcdef", "M_NULL": None, "M_OF_TWICE": 8,
+    "M_CAST_LITERAL": 2.5, "M_TEXT": "abcdef", "M_NULL": None, "M_OF_TWICE": 8,
 }  # fmt: skip
 NO_VALUES = {
     "M_EMPTY": "it stands for nothing", "M_TYPE": "it is a type", "M_TWICE": "it has parameters (x)",
@@ -626,13 +630,14 @@ def test_macros_that_only_c_knows(reader, tmp_path, way):
         header = {"header": MACROS} if way == "header" else {}
         lib = cwrapjit.library("m", source=text, include_dirs=[tmp_path], **header)
     assert {name for name in dir(lib) if name[:2] == "M_"} == {
-        *VALUES, "M_LONG", "M_ALL", "M_END", "M_BOTH", "M_BOTH_NOW"
+        *VALUES, "M_LONG", "M_LITERAL", "M_HUGE", "M_ALL", "M_END", "M_BOTH", "M_BOTH_NOW"
     }  # fmt: skip
     assert lib.calls == 0, "dir() runs nothing"
     for name, value in VALUES.items():
         found = getattr(lib, name)
         assert (found, type(found)) == (value, type(value)), name
-    assert lib.M_LONG == np.longdouble(1) / 3
+    assert lib.M_LONG == np.longdouble(1) / 3 and lib.M_LITERAL == np.longdouble("-0.1")
+    assert lib.M_HUGE == np.inf and type(lib.M_HUGE) is type(lib.M_LITERAL) is np.longdouble
     assert "0xffffffffffffffff" in repr(lib.M_ALL) and "0xffffffffffffffff" in repr(lib.M_END)
     assert lib.M_BOTH.y == 2.5
     lib.level, before = 10, lib.calls
