@@ -50,6 +50,7 @@ def _question(text: str) -> tuple[str, list[int], bool]:
     depths: list[int] = []  # of #if lines, as many as one #endif ends
     is_certain = True
     begin, at, name = -1, -1, ""
+    shift = 0  # from lines of the text to those that its #line directives say
     for token in tokens(text):
         if token.kind == "#":
             begin, name = token.at, ""
@@ -58,13 +59,15 @@ def _question(text: str) -> tuple[str, list[int], bool]:
         elif token.kind == "end":
             line = text.count("\n", 0, begin) + 1
             if name == "elif" and depths:
-                made.append(f"#else\n#line {line}\n#if{text[at : token.at]}\n")
+                made.append(f"#else\n#line {line + shift}\n#if{text[at : token.at]}\n")
                 depths[-1] += 1
             elif name == "endif" and depths:
                 made.append("#endif\n" * depths.pop())
             elif name not in ("error", "warning"):
-                made.append(f"#line {line}\n{text[begin : token.at]}\n")
+                made.append(f"#line {line + shift}\n{text[begin : token.at]}\n")
                 depths += [1] * (name in _ASKED)
+            if name == "line" and (digits := text[at : token.at].split()[:1]) and digits[0].isdecimal():
+                shift = int(digits[0]) - text.count("\n", 0, token.at) - 2
             if name in _ASKED:
                 made.append(_HOLDS % line)
                 lines.append(line)

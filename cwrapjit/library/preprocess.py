@@ -116,14 +116,24 @@ class Preprocessor:
     def run(self, text: str, file: str) -> str:
         """The text with its directives followed. Included files stand between `# line` marks."""
         out: list[str] = []
-        before = self._packed, self.headers_by
+        before = self._known()
         self.ask(text, file)
         try:
             self._file(text, file, 0, out)
         except BaseException:
-            self._packed, self.headers_by = before
+            self._know(*before)
             raise
         return "".join(out)
+
+    def _known(self) -> tuple[Any, ...]:
+        """What a text that fails leaves as it was."""
+        copied = (each.copy() for each in (self.macros, self._builtin, self.own, self.once))
+        return len(self.includes), self._packed, self.headers_by, *copied
+
+    def _know(self, includes: int, *known: Any) -> None:
+        del self.includes[includes:]
+        self._packed, self.headers_by, self.macros, self._builtin, self.own, self.once = known
+        self._table = self.macros
 
     def _file(self, text: str, file: str, depth: int, out: list[str]) -> None:
         if depth > _MAX_DEPTH:
@@ -307,15 +317,15 @@ class Preprocessor:
 
     def _include_by_compiler(self, wanted: list[tuple[str, bool]], out: list[str]) -> bool:
         lines = [_line_of(*each) for each in wanted]
-        end, before = len(out), (self.macros.copy(), self._builtin.copy(), self.own.copy(), self._packed)
+        end, before = len(out), self._known()
         try:
             said = headers.expanded(lines, self._users_macros(), self.include_dirs, self._as_libtcc)
             self._table = self._after_compiler
             self._take_expanded(said, out)
         except (headers.Failed, PreprocessError) as reason:
+            self._know(*before)
             self.headers_by = f"cwrapjit: {reason}"
             del out[end:]
-            self.macros, self._builtin, self.own, self._packed = before
             return False
         finally:
             self._table = self.macros

@@ -396,6 +396,8 @@ def test_what_conditions_ask_of_included_files_is_asked(
         ("if defined __has_include && __has_include(<stdio.h>)", True), ("ifdef __TINYC__", True),
         ("if __has_include(<nobody_has_this.h>)", False), ("if defined(M_PI) && defined(M_E)", True),
         ("ifdef OUT", True), ("ifndef INOUT", False), ("ifdef linux", False), ("if UINT_MAX < 0u - 2", True),
+        ('line 7 "own.c"\n#if __LINE__ == 7', True), ("line 7\n\n\n#if 0\n#elif __LINE__ == 10", True),
+        ("line 7 /* and\n*/\n\n#line 3\n\n#if __LINE__ == 4", True), ("line 2\n#if __LINE__ == 1", False),
         ("ifdef WIDE", True), ("include <math.h>\n#if defined(HUGE_VAL) && !defined(NO)", True),
     ],
 )  # fmt: skip

@@ -355,6 +355,20 @@ def test_pragma_pack_ends_with_a_text_that_fails(reader):
     assert lib.struct("struct s { char a; int b; };")(b=2).b == 2
 
 
+@pytest.mark.parametrize("end", ["#error too bad", "#if 1\n#endif\n#elif", "#include <nobody_has_this.h>"])
+def test_macros_are_as_before_a_text_that_fails(reader, tmp_path, end):
+    """A header that it includes can be read again."""
+    (tmp_path / "my.h").write_text("#ifndef MY\n#define MY 1\nint abs(int x);\n#endif\n")
+    lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path]).declare(
+        "#define N 3\n#define TAKEN 1"
+    )
+    text = f"#undef TAKEN\n#define N 4\n#define ABS abs\n#include <my.h>\nextern int y;\n{end}\n"
+    refuses(cwrapjit.CompileError, lambda: lib.declare(text), end.split()[-1].strip("<>1"))
+    assert (lib.N, lib.TAKEN) == (3, 1) and {"ABS", "MY", "abs"}.isdisjoint(dir(lib))
+    lib.declare("#ifdef ABS\nnothing x;\n#endif\n#include <my.h>")
+    assert lib.abs(-3) == 3 and lib.MY == 1
+
+
 def test_a_failure_is_seen_where_nobody_waits_for_children(cc, tmp_path):
     (tmp_path / "my.h").write_text("int abs(int x);\n")
     cwrapjit.config.compiler = str(cc("echo 'x.c:1: error: no' >&2; exit 3\n"))
