@@ -26,9 +26,10 @@ _EXTREMES = {"min": "<", "max": ">"}
 _TAGS = ("struct", "union", "enum")
 _TYPE_WORDS = frozenset("char short int long float double signed unsigned void _Bool bool _Complex".split())
 _NO_NAMES = _TYPE_WORDS | _QUALIFIERS | _STORAGE | {"static", *_TAGS}
-# Of a type, as NumPy's dtypes have it.
-_KIND = """#define cwj_kind(type) _Generic((type)0, float: 'f', double: 'f', long double: 'f', \\
-    _Bool: 'b', default: (type)-1 < 0 ? 'i' : 'u')
+_OF_C = re.compile(r"<\w+\.h>")
+# Of a type, as NumPy's dtypes have it. It names none, as each word may be a macro.
+_KIND = """#define cwj_kind(type) _Generic((type)0, __typeof__(0.f): 'f', __typeof__(0.): 'f', \\
+    __typeof__(0.L): 'f', default: (type)2 == 1 ? 'b' : (type)-1 < 0 ? 'i' : 'u')
 """
 
 
@@ -110,6 +111,8 @@ class Text:
         self.defined, self.includes, self.front = found.defined, found.includes, found.front
         self.words, self.repeated, self.leaves_out = found.words, found.repeated, found.leaves_out
         self.asked = found.asked
+        # Of files that are not C's own may be macros of the words of types. (bool may be a typedef, too.)
+        self.has_others = any(include_dirs or not _OF_C.fullmatch(each) for each in self.includes)
         self._tokens = _without_attributes(found.tokens)
         self._read(self._tokens)
 
@@ -171,11 +174,13 @@ class Text:
         (whose, words, dtype, whether the size says all)."""
         made = []
         for whose, words, dtype, by_size in read:
-            if words in (["T"], []) or (_NO_NAMES.issuperset(words) and words != ["bool"]):
+            is_plain = _NO_NAMES.issuperset(words)
+            if words in (["T"], []) or (is_plain and not self.has_others and words != ["bool"]):
                 continue
             spelled = " ".join(words)
             is_so = f"sizeof({spelled}) == {dtype.itemsize}"
-            if dtype.kind in "iuf" and dtype.char != "e" and not by_size:  # npy_bool is an unsigned char
+            kinds = "iufb" if is_plain else "iuf"  # npy_bool is an unsigned char
+            if dtype.kind in kinds and dtype.char != "e" and not by_size:
                 is_so += f" && cwj_kind({spelled}) == '{dtype.kind}'"
             wrong = f"{whose} is of type {spelled}, which was read as {dtype.name}, and is another one to C"
             made.append(f'_Static_assert({is_so}, "{wrong}");')
@@ -217,7 +222,7 @@ class Text:
         but for functions that the text itself calls. Macros say so, as lines and columns are the user's;
         files other than C's own may have such names.
         """
-        apart = apart and all(re.fullmatch(r"<\w+\.h>", each) for each in self.includes)
+        apart = apart and all(_OF_C.fullmatch(each) for each in self.includes)
         found = [each for each in self.functions if apart and each.name not in self.repeated]
         found = [each for each in found if "#" not in self.source[each.at : each.head[-1].end]]
         heads = {each.name: f"({each.apart()})" for each in found if each.writes()}

@@ -498,11 +498,11 @@ class OfNumbers(Definition):
         return f"{', '.join(shown[:number])} -> {', '.join(shown[number:])}"
 
     def confirmation(self, T: str | None) -> str:
-        """Included files may have what the text does not say."""
+        """Included files may have what the text does not say; and bool may be its own."""
         read = [
             (each.name, each.words, np.dtype(self._dtype(each, T)), False)
             for each in self.operands
-            if self.text.includes
+            if self.text.includes or each.words == ["bool"]
         ]
         return self.text.confirmation(self.found, read)
 

@@ -11,7 +11,7 @@ from cwrapjit._imports import load
 from cwrapjit.kernels.text import Text, TextFunction, shown
 from cwrapjit.library import native, thunks, types
 from cwrapjit.library.code import Code
-from cwrapjit.library.declarations import Declarations
+from cwrapjit.library.declarations import Declarations, FunctionDeclaration, declaration_of
 
 _MOST_TEXTS = 128  # that a library keeps compiled
 _ENTRY = "cwj_callback_entry"
@@ -94,11 +94,14 @@ def _compile(
     name, line, given = _ENTRY, 0, read.compiled()
     if last is None:
         line, given = _lines_in_front(read), read.compiled(read.end)
+        head, found = Text(f"{opening}}}", file), declaration_of(ctype, name)
     else:
-        _check(known, ctype, read, last, who)
+        head, found = read, _check(known, ctype, read, last, who)
         name, opening = last.name, ""
+    head.has_others = True  # those of the library, with which it was read
+    confirmed = load("cwrapjit.library.source").confirmation(head, found, lambda struct: None)
     more = Spelled(False)  # where the text does not do without
-    after = f"{'}' if opening else ''}\nvoid *const cwj_callback = (void *){name};\n"
+    after = f"{'}' if opening else ''}\nvoid *const cwj_callback = (void *){name};\n{confirmed}"
 
     def compile_text(optimize: int) -> Any:
         names = [name if optimize else "cwj_callback"]  # it may be static
@@ -140,8 +143,10 @@ def _speak_of_a_body(error: _cwrapjit.CompileError, parameters: str) -> None:
             each.msg += f" (the parameters are: {parameters})"
 
 
-def _check(known: Declarations, ctype: types.Callable, read: Text, last: TextFunction, who: str) -> None:
-    """A whole definition must have the declared type, which types of the text may say."""
+def _check(
+    known: Declarations, ctype: types.Callable, read: Text, last: TextFunction, who: str
+) -> FunctionDeclaration:
+    """A whole definition, as it is read, must have the declared type, which types of the text may say."""
     words = " ".join(token.text for token in last.head if token.text not in ("static", "inline", "extern"))
     before = "".join(f"{token.text} " for each in read.types for token in each)
     try:
@@ -152,6 +157,8 @@ def _check(known: Declarations, ctype: types.Callable, read: Text, last: TextFun
         ) from None
     if len(parsed.functions) != 1 or not native.agrees(ctype, parsed.functions[0]):
         raise TypeError(f"{who}: expected {types.show(ctype)}, got the definition of {shown(last.head)}")
+    found: FunctionDeclaration = parsed.functions[0]
+    return found
 
 
 def _lines_in_front(read: Text) -> int:

@@ -209,6 +209,32 @@ def test_types_that_python_and_c_read_differently_are_refused(tmp_path: pathlib.
 
 
 @pytest.mark.row("K13")
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "word, meaning",
+    [
+        ("bool", "int"), ("bool", "unsigned char"), ("_Bool", "char"), ("float", "double"),
+        ("double", "float"), ("short", "int"), ("unsigned", "signed"), ("int8_t", "int"), ("int", "long"),
+    ],
+)  # fmt: skip
+def test_words_of_types_that_are_macros(word: str, meaning: str, tmp_path: pathlib.Path) -> None:
+    """In the text they are read as C reads them, in a file that it includes they are refused."""
+    macro, body = f"#undef {word}\n#define {word} {meaning}\n", f"\n{word} f({word} x) {{ return x; }}"
+    (tmp_path / "own.h").write_text(macro)
+    message = f"which was read as {vectorize(body).types[0].split()[0]}, and is another"
+    for include in ('"own.h"', "<own.h>"):
+        text = f"#include {include}{body}"
+        assert refused(text, message, include_dirs=[tmp_path]).lineno == 2
+    if word != "int":  # of which generated text has many
+        assert vectorize(macro + body).types == vectorize(body.replace(word, meaning)).types
+
+
+@pytest.mark.row("K13")
+def test_bool_may_be_a_typedef() -> None:
+    refused("#undef bool\ntypedef int bool;\nbool f(bool x) { return x; }", "bool, and is another one to C")
+
+
+@pytest.mark.row("K13")
 def test_inputs_are_cast_as_ufuncs_do() -> None:
     f = vectorize("float half(float x) { return x / 2; }")
     assert f(np.arange(3, dtype="i2")).tolist() == [0, 0.5, 1]

@@ -240,6 +240,25 @@ def test_text_that_is_wrong(lib):
     assert (error.lineno, error.text) == (3, "  missing;"), "the line is the user's"
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize("word, meaning", [("float", "double"), ("bool", "int"), ("short", "int")])
+def test_words_of_types_that_are_macros(word, meaning, tmp_path):
+    """C text does not know the library's macros; the files that it includes may have others."""
+    (tmp_path / "own.h").write_text(f"#undef {word}\n#define {word} {meaning}\n")
+    apply = f"typedef {word} (*function)({word} x);\ndouble apply(function f, double x) {{ return f(x); }}"
+    whole, body = f"{word} f({word} x) {{ return x; }}", "\nreturn x;"
+    renamed = cwrapjit.library("t", source=f"#undef {word}\n#define {word} {meaning}\n{apply}")
+    refuses(cwrapjit.CompileError, lambda: renamed.apply(whole, 3.0), f"is of type {word}, which was read as")
+    assert renamed.apply(body, 3.0) == 3 and renamed.apply(whole.replace(word, meaning), 3.0) == 3
+    plain = cwrapjit.library("t", source=apply, include_dirs=[tmp_path])
+    assert plain.apply(whole, 1.0) == plain.apply(body, 1.0) == 1
+    for text in (whole, body)[: 1 + (word != "bool")]:  # bodies have _Bool in front of them
+        text = f'#include "own.h"\n{text}'
+        refuses(
+            cwrapjit.CompileError, lambda text=text: plain.apply(text, 3.0), "argument f", "another one to C"
+        )
+
+
 def test_a_body_knows_its_parameters(lib):
     error = refuses(cwrapjit.CompileError, lambda: lib.plain("return x;", 1.0), "'x' undeclared")
     assert "(the parameters are: double arg0)" in error.msg

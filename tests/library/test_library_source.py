@@ -36,6 +36,22 @@ def smoothed(x: np.ndarray) -> np.ndarray:
     return (wide[..., :-2] + wide[..., 1:-1] + wide[..., 2:]) / 3
 
 
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "word, meaning", [("bool", "int"), ("_Bool", "long"), ("float", "double"), ("int", "long")]
+)
+def test_words_of_types_that_are_macros(word: str, meaning: str, tmp_path: Any) -> None:
+    """They mean what C says, in the text and in a file that it includes."""
+    macro = f"#undef {word}\n#define {word} {meaning}"
+    (tmp_path / "own.h").write_text(f"{macro}\n")
+    for front in (macro, '#include "own.h"', "#include <own.h>"):
+        lib = library(f"{front}\n{word} f({word} x) {{ return x; }}", include_dirs=[tmp_path])
+        assert lib.f(np.array([0, 3, 300])).tolist() == [0, 3, 300] if meaning == "long" else lib.f(3) == 3
+        assert lib.f.types == (
+            " -> ".join([{"int": "int32", "long": "int64", "double": "float64"}[meaning]] * 2),
+        )
+
+
 # ---- what is mapped -----------------------------------------------------------------------------------
 
 

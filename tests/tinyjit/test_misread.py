@@ -85,6 +85,34 @@ def test_what_is_no_number_is_refused(kind: str) -> None:
 
 @pytest.mark.quick
 @pytest.mark.row("G13")
+@pytest.mark.parametrize("word", ["bool", "_Bool", "double", "float"])
+@pytest.mark.parametrize("renames", ["#undef {0}\n#define {0} long", "#undef {0}\ntypedef long {0};"])
+def test_words_of_types_that_mean_others(word: str, renames: str) -> None:
+    """C alone knows what they stand for: what is kept in such a variable stays whole."""
+    if "typedef" in renames and word != "bool":
+        pytest.skip("a keyword")
+    big = 2**60 + 1
+    text = f"{renames.format(word)}\n{word} f(long x) {{ {word} y = x, z[] = {{x}}; y = z[0]; return y; }}\n"
+    assert cwrapjit.library("t", source=text).f(big) == big
+    code = f"{word} y = item__a(); item__output() = y; return true;"
+    made = wrap(((),), (), {("q", "q"): code}, header=f"{renames.format(word)}\n", optimize="off")
+    assert made(big) == big
+    lib = from_c(text.replace(f"{word} f(", "long f("))
+    assert lib.function("long f(long x)")(big) == big
+
+
+@pytest.mark.quick
+@pytest.mark.row("G13")
+@pytest.mark.parametrize(
+    "value, truth", [("0.5L", 1), ("1e-300", 1), ("-0.0", 0), ("text", 1), ("sin", 1), ("256", 1)]
+)
+def test_truths(value: str, truth: int) -> None:
+    text = f"int f(int x) {{ char text[] = {{0}}; bool y = {value}; _Bool z; z = {value}; return y + z; }}"
+    assert cwrapjit.library("t", source=text).f(0) == 2 * truth
+
+
+@pytest.mark.quick
+@pytest.mark.row("G13")
 @pytest.mark.parametrize(
     "types", [("D", "d"), ("F", "f"), ("D", "?"), ("G", "g"), ("D", "f"), ("F", "?")], ids="-".join
 )

@@ -534,24 +534,16 @@ void tj_stores_clear(tj_stores *stores)
     *stores = (tj_stores){0};
 }
 
-/* What stands around a value. A truth may be an address; a struct is none. */
-static const char *opening_of(const tj_store *store)
-{
-    return *store->type == 'b' ? "!!__builtin_choose_expr(1, " : "1 ? __builtin_choose_expr(1, ";
-}
+static const char opening[] = "1 ? __builtin_choose_expr(1, ";
 
-static const char *closing_of(const tj_store *store)
+/* Zero is of the type that the text names, which a macro or a typedef may make another one: an integer
+ * would be rounded on its way. A truth may be an address, and what `bool` stands for may be any number. */
+static void put_closing(const tj_store *store, tj_text *out)
 {
-    switch (*store->type) { /* of the same type, or an integer would be rounded on its way */
-    case 'b':
-        return ", 0)";
-    case 'f':
-        return ", 0) : 0.0f";
-    case 'l':
-        return ", 0) : 0.0L";
-    default:
-        return ", 0) : 0.0";
-    }
+    if (*store->type == 'b')
+        tj_text_puts(out, ", 0) : 0");
+    else
+        tj_text_printf(out, ", 0) : (%s)0", store->type);
 }
 
 void tj_stores_write(const tj_stores *stores, const char *text, size_t count, tj_text *out)
@@ -563,10 +555,13 @@ void tj_stores_write(const tj_stores *stores, const char *text, size_t count, tj
         const tj_store *store = closes ? open[--nopen] : &stores->items[i++];
         size_t place = closes ? store->end : store->start;
         tj_text_add(out, text + at, place - at);
-        tj_text_puts(out, closes ? closing_of(store) : opening_of(store));
         at = place;
-        if (!closes)
+        if (closes) {
+            put_closing(store, out);
+        } else {
+            tj_text_puts(out, opening);
             open[nopen++] = store;
+        }
     }
     tj_text_puts(out, text + at);
 }
@@ -590,8 +585,6 @@ int tj_store_line(const tj_store *store, const char *text)
 static const char *kind_of(const char *message)
 {
     static const char before[] = "type mismatch in conditional expression (have '";
-    if (!strcmp(message, "invalid operand types for binary operation"))
-        return "a struct"; /* of !! */
     if (strncmp(message, before, sizeof before - 1) != 0)
         return NULL;
     const char *type = message + sizeof before - 1, *end = strstr(type, "' and '");

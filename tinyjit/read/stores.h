@@ -3,7 +3,7 @@
  *
  * libtcc copies a struct that is assigned to one of these whole, over whatever lies
  * behind it, and takes addresses for numbers. It refuses both where such a value meets a
- * number in `1 ? value : 0.0`, which leaves every number as it is.
+ * number in `1 ? value : (double)0`, which leaves every number as it is.
  */
 #pragma once
 
