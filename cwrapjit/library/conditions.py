@@ -30,7 +30,7 @@ def holding(
     answers = "".join(_ANSWER % line for line in lines)
     try:
         if environment is None:
-            environment = _cwrapjit.library_environment("conditions", include_dirs=list(folders))
+            environment = _cwrapjit.library_environment("conditions", include_dirs=folders)
         owner, (place,) = _cwrapjit.compile_thunks(
             environment, "\n".join([*macros, question]), ["cwj_answers"], file=file,
             after=f"\nconst char cwj_answers[] = {{\n{answers}0}};\n", quiet=True,
