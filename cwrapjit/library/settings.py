@@ -34,6 +34,8 @@ class Settings:
         if not isinstance(self.name, str):
             raise TypeError(f"library(): name must be a str, not {type(self.name).__name__}")
         who = f"library({self.name!r})"
+        if not self.name.isprintable() or not {'"', "\\"}.isdisjoint(self.name):  # C reads it in #line
+            raise ValueError(f'{who}: name must have neither " nor \\ nor characters that do not print')
         for option in ("header", "doc"):
             if not isinstance(text := getattr(self, option), str):
                 raise TypeError(f"{who}: {option} must be a str, not {type(text).__name__}")

@@ -52,6 +52,20 @@ def test_words_of_types_that_are_macros(word: str, meaning: str, tmp_path: Any) 
         )
 
 
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "\0", "\udc80"])
+def test_names_that_c_reads_otherwise_are_refused(name: str) -> None:
+    for options in ({"source": "int f(int x) { return x; }"}, {"libraries": ["m"]}, {"sources": "none.c"}):
+        refuses(
+            ValueError, lambda options=options: cwrapjit.library(name, **options), "name must have neither"
+        )
+
+
+def test_names_of_libraries_in_messages() -> None:
+    text, name = "\nint f(int x) { return y; }", "ä 'b' <c> %s"
+    error = refuses(cwrapjit.CompileError, lambda: cwrapjit.library(name, source=text), "undeclared")
+    assert (error.filename, error.lineno, error.text) == (f"<cwrapjit {name} source>", 2, text[1:])
+
+
 # ---- what is mapped -----------------------------------------------------------------------------------
 
 
