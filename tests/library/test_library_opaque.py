@@ -13,7 +13,7 @@ import threading
 
 import numpy as np
 import pytest
-from helpers import refuses
+from helpers import build_shared, refuses
 from leaks import COUNTED, keeps_nothing
 from library_tools import from_c
 
@@ -332,7 +332,8 @@ def test_bit_fields_that_are_none():
         )
 
 
-def test_enums_are_as_wide_as_their_values():
+@pytest.mark.compiler("a library of its")
+def test_enums_are_as_wide_as_their_values(tmp_path):
     text = """
     enum big { HUGE = 0x7fffffffffffffff, LOW = -5 };
     enum most { MOST = 0xffffffffffffffff };
@@ -341,12 +342,23 @@ def test_enums_are_as_wide_as_their_values():
     enum most same_most(enum most x);
     enum half same_half(enum half x);
     """
-    lib = from_c("long same_big(long x) { return x; } unsigned long same_most(unsigned long x) { return x; }"
-                 "unsigned same_half(unsigned x) { return x; }")  # fmt: skip
-    lib.declare(text)
-    for name in ("HUGE", "LOW"):
-        assert lib.same_big(getattr(lib, name)) == getattr(lib, name)
-    assert lib.same_most(lib.MOST) == lib.MOST and lib.same_half(lib.HALF) == lib.HALF == 2**31
+    defined = text.replace("x);", "x) { return x; }")
+    for lib in (from_c(defined), cwrapjit.library("t", build_shared(tmp_path, "libenums.so", defined))):
+        lib.declare(text)
+        for name in ("HUGE", "LOW"):
+            assert lib.same_big(getattr(lib, name)) == getattr(lib, name)
+        assert lib.same_half(lib.HALF) == lib.HALF == 2**31
+    assert lib.same_most(lib.MOST) == lib.MOST == 2**64 - 1
+
+
+@pytest.mark.parametrize("value", ["0xffffffffffffffff", "0x8000000000000000", "~0ull", "1ull << 63"])
+def test_enums_that_libtcc_takes_for_signed_ones_are_refused(value):
+    text = f"enum most {{ MOST = {value} }};\nenum most f(enum most x) {{ return x; }}"
+    reason = "libtcc takes an enum with values of 2**63 and more for a signed one"
+    error = refuses(cwrapjit.CompileError, lambda: cwrapjit.vectorize(text), reason)
+    assert error.lineno == 2
+    for lib in (cwrapjit.library("t", source=text), from_c(text).declare(text)):
+        refuses(AttributeError, lambda lib=lib: lib.f, reason)
 
 
 @pytest.mark.row("L04")
