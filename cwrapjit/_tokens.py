@@ -12,7 +12,7 @@ CONTROL = frozenset("if while for switch return else do sizeof case _Alignof".sp
 
 class Token(NamedTuple):
     kind: str  # "word", "number", "string", "mark", "comment"; "#" begins a directive, "end" ends it
-    text: str
+    text: str  # as C reads it: lines that a backslash continues are one
     at: int  # where it begins in the text
     end: int
 

@@ -174,7 +174,8 @@ tj_status tj_check_types(const tj_piece *piece, tj_messages *messages);
 /* Calls visit for each token of a text, comments among them, until it returns false. kind: "word",
  * "number", "string", "mark", "comment"; "#" begins a directive, "end" ends one. Offsets are in
  * bytes. Returns false without memory, or where visit did. */
-typedef bool tj_visit_token(void *ctx, const char *kind, size_t start, size_t end);
+typedef bool tj_visit_token(void *ctx, const char *kind, const char *spelled, size_t length,
+                            size_t start, size_t end);
 bool tj_read_tokens(const char *text, size_t length, tj_visit_token *visit, void *ctx);
 
 /* The identifiers of a text, comments and strings apart. A set, owned. */

@@ -2,7 +2,6 @@
 #include "base/tokens.h"
 
 typedef struct reading {
-    PyObject *text;    /* borrowed */
     PyObject *list;    /* borrowed; of tuples */
     const char *bytes; /* borrowed: of the text */
     size_t byte;       /* so far ... */
@@ -19,12 +18,13 @@ advance(reading *this, size_t byte)
 }
 
 static bool
-take_token(void *ctx, const char *kind, size_t start, size_t end)
+take_token(void *ctx, const char *kind, const char *spelled, size_t length, size_t start,
+           size_t end)
 {
     reading *this = ctx;
     Py_ssize_t first = advance(this, start), last = advance(this, end);
-    PyObject *token =
-        Py_BuildValue("(sNnn)", kind, PyUnicode_Substring(this->text, first, last), first, last);
+    PyObject *text = PyUnicode_DecodeUTF8(spelled, (Py_ssize_t)length, "surrogatepass");
+    PyObject *token = Py_BuildValue("(sNnn)", kind, text, first, last);
     bool taken = token != NULL && PyList_Append(this->list, token) == 0;
     Py_XDECREF(token);
     return taken;
@@ -37,7 +37,7 @@ cwj_tokens(PyObject *Py_UNUSED(extension), PyObject *text)
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
     PyObject *list = bytes == NULL ? NULL : PyList_New(0);
     if (list != NULL) {
-        reading state = {.text = text, .list = list, .bytes = PyBytes_AS_STRING(bytes)};
+        reading state = {.list = list, .bytes = PyBytes_AS_STRING(bytes)};
         if (!tj_read_tokens(state.bytes, (size_t)PyBytes_GET_SIZE(bytes), take_token, &state)) {
             Py_CLEAR(list);
             (void)(PyErr_Occurred() || PyErr_NoMemory());

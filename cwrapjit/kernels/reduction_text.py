@@ -14,7 +14,7 @@ import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit._cwrapjit import CompileError, Function
-from cwrapjit._tokens import words
+from cwrapjit._tokens import code, words
 from cwrapjit.kernels import ctext, numbers, parameters, tree
 from cwrapjit.kernels.options import check_texts
 from cwrapjit.kernels.scalars import c_type, value_type
@@ -123,7 +123,13 @@ class Texts:
         self.reduce_type = given["reduce_type"]
         self._check_reduce_type()
         for what, text, indices in (("map_expr", self.map, _IN_MAP), ("post_map_expr", self.post, _IN_POST)):
-            alone = re.sub(r"\[\s*_\w+_ind\s*\.\s*get\s*\(\s*\)\s*\]", lambda all: " " * len(all[0]), text)
+            alone, parts = text, code(text)
+            for k in range(1, len(parts) - 5):  # x[_in_ind.get()] may be a raw array's
+                if re.fullmatch(
+                    r"\[_\w+_ind\.get\(\)\]", "".join(each.text for each in parts[k - 1 : k + 6])
+                ):
+                    begin, end = parts[k - 1].at, parts[k + 5].end
+                    alone = f"{alone[:begin]}{' ' * (end - begin)}{alone[end:]}"
             ctext.rewrite(alone, (), who, what, indices)  # what indices do not have is refused now
         self._look()
 
@@ -146,8 +152,9 @@ class Texts:
         """Which of the names that are not the user's own his texts have."""
         in_map, in_post = words(self.map), words(self.post)
         both = in_map | in_post
-        self.located = bool(re.search(r"\b_in_ind\s*\.\s*get\b", self.map))
-        self.ends_located = bool(re.search(r"\b_out_ind\s*\.\s*get\b", self.post))
+        spelled = [" ".join(each.text for each in code(text)) for text in (self.map, self.post)]
+        self.located = bool(re.search(r"\b_in_ind \. get\b", spelled[0]))
+        self.ends_located = bool(re.search(r"\b_out_ind \. get\b", spelled[1]))
         self.placed = "_j" in in_map or self.located
         self.numbered = "_J" in in_map or self.placed
         self.sized = self.placed or not both.isdisjoint(("_in_ind", "_out_ind"))

@@ -227,7 +227,7 @@ class Statement:
                 stores += f"{item} = {ctext.stored(name, dtype)};"
         prep, after = texts["loop_prep"], texts["after_loop"]
         if prep.strip():
-            if not re.search(r"//|#", prep):
+            if not re.search(r"//|#|\\\n", prep):
                 prep = prep.replace("\n", " ")
             prep = f"{prep}{chr(10) if '//' in prep or '#' in prep else ''}; "
         skips = "continue" in words(self._texts["operation"])

@@ -516,16 +516,22 @@ class Declarations:
     ) -> CompileError:
         line = first + plain.count("\n", 0, at)
         column = at - plain.rfind("\n", 0, at)
-        lines = self.preprocessor.files.get(file, "").split("\n")
-        source = lines[line - 1] if 0 < line <= len(lines) else ""
+        source, line, column = self._as_written(file, line, column)
         if not source[column - 1 :].startswith(word):  # macros moved it
             column = source.find(word) + 1
         return self.error_at(message, file, line, column)
 
-    def error_at(self, message: str, file: str, line: int, column: int) -> CompileError:
-        """A CompileError that points at a line and, unless 0, a column."""
+    def _as_written(self, file: str, line: int, column: int) -> tuple[str, int, int]:
+        """The line of a text, its number and the column, which may be in one that continues it."""
         lines = self.preprocessor.files.get(file, "").split("\n")
         source = lines[line - 1] if 0 < line <= len(lines) else ""
+        while line < len(lines) and (joined := source.rstrip("\r"))[-1:] == "\\" and column >= len(joined):
+            source, line, column = lines[line], line + 1, column - len(joined) + 1
+        return source, line, column
+
+    def error_at(self, message: str, file: str, line: int, column: int) -> CompileError:
+        """A CompileError that points at a line and, unless 0, a column."""
+        source, line, column = self._as_written(file, line, column)
         word = re.match(r"\w+|\S", source[column - 1 :]) if column else None
         start = column if word else None
         end = column + word.end() if word else None

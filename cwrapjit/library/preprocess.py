@@ -17,10 +17,11 @@ from cwrapjit._unsupported import built_for
 from cwrapjit.library import attributes, conditions, constants, headers
 
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+_CONTINUED = re.compile(r"^(?:.*\\\n)+.*", re.MULTILINE)
 _WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|\.?[0-9](?:[eEpP][+-]|[\w.])*')
 _DIRECTIVE = re.compile(r"\s*#\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"\s*([A-Za-z_]\w*)(\(([\w\s,.]*)\))?(.*)", re.DOTALL)
-_MORE_INCLUDES = re.compile(r"\s*(?:#\s*include\b(.*[^\\]))?")
+_MORE_INCLUDES = re.compile(r"\s*(?:#\s*include\b(.+))?")
 _INCLUDE = re.compile(r'\s*(?:<([^<>"]+)>|"([^"]+)")')
 _COMPLEX = re.compile(r"\b(float|double)\s+complex\b|\bcomplex\s+(float|double)\b")
 _MAX_DEPTH = 100
@@ -139,7 +140,7 @@ class Preprocessor:
         if depth > _MAX_DEPTH:
             raise PreprocessError("includes are nested too deeply", file, 1)
         self.files[file] = text
-        lines, at = without_comments(text.replace("\r\n", "\n")).split("\n"), 0
+        lines, at = _logical_lines(text), 0
         # Each entry: this branch is read; a branch was taken; the outside is read; its line.
         open_ifs: list[list[Any]] = []
         pending: list[str] = []
@@ -150,7 +151,8 @@ class Preprocessor:
                 pending.append(line + "\n" if reading else "\n")
                 at += 1
                 continue
-            name, rest, at = _directive_of(lines, at)
+            match, at = _DIRECTIVE.match(line), at + 1
+            name, rest = (match[1] or "", match[2]) if match else ("", "")
             out.append(self._expand_block(pending, file, first, None if depth else out))
             is_replaced = False
             if reading and name == "include":
@@ -384,7 +386,6 @@ class Preprocessor:
         text = "".join(lines)
         if not text.strip():
             return text
-        text = text.replace("\\\n", " \n")
         self._left = _MAX_EXPANSIONS + 20 * len(text)
         self._read = before
         try:
@@ -476,15 +477,6 @@ class Preprocessor:
         return self._expand(_pasted(body), inside | {word}) + kept, after
 
 
-def _directive_of(lines: list[str], at: int) -> tuple[str, str, int]:
-    """The name of the directive in this line, what stands behind it, and the line that follows."""
-    line, at = lines[at], at + 1
-    while line.endswith("\\") and at < len(lines):
-        line, at = line[:-1] + lines[at], at + 1
-    match = _DIRECTIVE.match(line)
-    return (match[1] or "", match[2], at) if match else ("", "", at)
-
-
 def _includes_of(first: str, lines: list[str], at: int) -> tuple[list[str], int]:
     """What one #include and those behind it name, and the line that follows."""
     includes = [first]
@@ -500,14 +492,17 @@ def _line_of(name: str, quoted: bool) -> str:
     return f'#include "{name}"' if quoted else f"#include <{name}>"
 
 
-def without_comments(text: str) -> str:
-    """Comments become a blank; their line ends stay."""
+def _logical_lines(text: str) -> list[str]:
+    """Lines that a backslash continues are one, with empty ones behind it. Comments become a blank."""
 
     def blank(match: re.Match[str]) -> str:
         found = match[0]
         return found if found[0] != "/" else " " + "\n" * found.count("\n")
 
-    return _COMMENT.sub(blank, text)
+    def join(match: re.Match[str]) -> str:
+        return match[0].replace("\\\n", "") + "\n" * match[0].count("\n")
+
+    return _COMMENT.sub(blank, _CONTINUED.sub(join, text.replace("\r\n", "\n"))).split("\n")
 
 
 def _is_within(line: int, next_line: int, before: str) -> bool:
@@ -516,8 +511,7 @@ def _is_within(line: int, next_line: int, before: str) -> bool:
 
 
 def _has_only_directives(text: str) -> bool:
-    lines = without_comments(text.replace("\r\n", "\n")).replace("\\\n", "").split("\n")
-    return all(line.lstrip()[:1] in ("", "#") for line in lines)
+    return all(line.lstrip()[:1] in ("", "#") for line in _logical_lines(text))
 
 
 def _pasted(body: str) -> str:

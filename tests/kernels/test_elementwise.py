@@ -953,3 +953,13 @@ def test_the_mark_is_below_what_is_wrong(
     assert error.offset == mark and (line is None or error.lineno == line)
     shown = texts[-1 if what else 0] if line is not None else texts[2]
     assert error.text in shown and str(error.filename).startswith(f"<cwrapjit k {what}")
+
+
+@pytest.mark.parametrize("what", ["operation", "loop_prep"])
+def test_a_line_may_be_continued_anywhere(what: str) -> None:
+    """In the midst of a word of the kernel's own, too."""
+    text = {"operation": "y = r[i] * 12 + _ind.size() + k", "loop_prep": "double k = 12 >> 1;"}
+    for at in range(len(text[what])):
+        cut = {**text, what: text[what][:at] + "\\\n" + text[what][at:]}
+        kernel = ElementwiseKernel("raw T r", "T y", cut["operation"], "k", loop_prep=cut["loop_prep"])
+        assert np.array_equal(kernel(np.arange(3.0), np.zeros(3)), [9, 21, 33]), cut

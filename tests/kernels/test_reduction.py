@@ -868,3 +868,12 @@ def test_no_eight_items_are_gathered_at_once() -> None:
     found = kernel.functions[0].explain()
     assert "n0, n1" in kernel.functions[0].signature
     assert not [each for each in found.loops if (each["bytes"] or 0) > 32]
+
+
+def test_a_line_may_be_continued_anywhere() -> None:
+    """In the midst of a word of the kernel's own, too."""
+    x = np.arange(4.0)
+    for text in ("x * _in_ind.get()[0] * 12", "_raw_x[_in_ind.get()] * _in_ind.get()[0] * 12"):
+        for at in range(1, len(text)):
+            cut = text[:at] + "\\\n" + text[at:]
+            assert ReductionKernel("T x", "T y", cut, "a + b", "y = a", "0", "total")(x) == 168, cut

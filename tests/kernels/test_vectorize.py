@@ -1412,3 +1412,25 @@ def test_what_is_refused_before_it_is_compiled_is_at_its_line(text: str, place: 
         cwrapjit.vectorize(text)
     error = caught.value
     assert (error.lineno, error.offset) == place and error.text == text.split("\n")[place[0] - 1]
+
+
+@pytest.mark.parametrize("continued", ["\\\n", "\\\r\n"], ids=["\\n", "\\r\\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#define K 12\nvoid f(const double x[n], long n, OUT double y[n]) { for (;n--;) y[n] = x[n] * K; }\n",
+        "int twelve(long n, const double x[n], OUT double y[min(n, 3)]) { y[0] = x[0]; y[1] = x[1] * 0xC; "
+        "y[2] = 24; return n >= 3; }",
+    ],
+)
+def test_a_line_may_be_continued_anywhere(text: str, continued: str) -> None:
+    """In the midst of a word, a number or an operator, too: C joins lines before all else."""
+    for at in range(len(text)):
+        f = vectorize(text[:at] + continued + text[at:], name="f")
+        made = f(np.arange(3.0))
+        assert np.array_equal(made[-1] if isinstance(made, tuple) else made, [0, 12, 24]), text[:at]
+
+
+def test_faults_keep_their_lines_where_lines_are_continued() -> None:
+    text = "dou\\\nble f(dou\\\nble al\\\npha) {\n    return alp\\\nha + missing;\n}"
+    assert refused(text, "missing").lineno == 6

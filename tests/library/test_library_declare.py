@@ -665,3 +665,23 @@ def test_a_header_of_thousands_of_functions(parsed: list[str]) -> None:
     lib.LAPACKE_dlasrt(ord("I"), x)
     assert x.tolist() == [1.0, 2.0, 3.0]
     assert sum(each.count("(") for each in parsed) < 100
+
+
+@pytest.mark.parametrize("continued", ["\\\n", "\\\r\n"], ids=["\\n", "\\r\\n"])
+def test_a_line_may_be_continued_anywhere(continued: str) -> None:
+    """In the midst of a word, a number, an operator or a comment, too: C joins lines before all else."""
+    text = """#define TWICE 24 // }
+typedef struct point { double xy; int b[12]; } point; /* { */
+enum { HALF = 1 << 2 };
+double f(point *p, double beta) { return p->xy + beta; }
+"""
+    for at in range(len(text)):
+        lib = cwrapjit.library("lib", source=text[:at] + continued + text[at:])
+        point = lib.point(xy=2.0)
+        assert (lib.f(p=point, beta=1.0), lib.TWICE, lib.HALF, len(point.b)) == (3.0, 24, 4, 12), text[:at]
+
+
+def test_faults_are_in_the_line_that_continues_another() -> None:
+    lib = cwrapjit.library("lib", source="int unused;")
+    lib.declare("int x;\ndou\\\nble co\\\ns(dou\\\nble x, unkn\\\nown y);\nint z;")
+    refuses(AttributeError, lambda: lib.cos, "unknown is not a known type", "line 5")

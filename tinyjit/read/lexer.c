@@ -266,11 +266,13 @@ bool tj_read_tokens(const char *text, size_t length, tj_visit_token *visit, void
     lexer.comments = true;
     for (tj_token token = {.kind = TJ_TOKEN_NEWLINE}; complete && token.kind != TJ_TOKEN_END;) {
         token = tj_lexer_next(&lexer);
+        if (token.kind == TJ_TOKEN_COMMENT || token.kind == TJ_TOKEN_BAD)
+            spell_token(&lexer, &token); /* in place of what is wrong with it */
         bool ends = token.kind == TJ_TOKEN_NEWLINE || token.kind == TJ_TOKEN_END;
         bool begins = !ends && token.first && tj_token_is(&token, "#");
         const char *kind = begins ? "#" : ends ? "end" : kinds[token.kind];
         if (!ends || directive)
-            complete = visit(ctx, kind, token.start, token.end);
+            complete = visit(ctx, kind, token.text, token.length, token.start, token.end);
         directive = begins || (directive && !ends);
     }
     complete = complete && !lexer.spelling.failed;
