@@ -175,3 +175,4 @@ class Function:
     # Keepers and what they keep after a call, in turn, as numbers of parameters; the number behind the last
     # is the result.
     keeps: tuple[int, ...] = ()
+    replaces: bool = False  # what a call keeps takes the place of what the one before it has kept

@@ -116,6 +116,7 @@ class Mapper:
             checking=None if check is None else check.checking(places),
             discarded=self._discarded(),
             keeps=self._keeps(result),
+            replaces=options.replaces,
             keep_gil=bool(options.gil) or has_objects,
             may_overlap=options.overlap == "allow",
             stable=bool(options.stable),

@@ -46,6 +46,7 @@ class Options:
     texts: frozenset[str] = dataclasses.field(default=frozenset(), init=False)  # that encoding= names
     all_containers: bool = dataclasses.field(default=True, init=False)
     qualname: str = dataclasses.field(default="", init=False)  # a method's: "gsl.rng.get"
+    replaces: bool = dataclasses.field(default=False, init=False)  # what keeps= names: a property's setter
 
     def read(self, who: str, parameters: Collection[str]) -> None:
         """Checks types, and that every name is a parameter's. Single names become tuples."""

@@ -23,16 +23,15 @@ from cwrapjit.library import attributes, destructors, types
 from cwrapjit.library.classes import Classes
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.instances import (
-    Keeps,
     come_from_functions,
     fill_members,
-    keeping,
     make_init,
     without_end,
 )
 from cwrapjit.library.library import Core
 from cwrapjit.library.members import ITSELF, Members, plan_text
 from cwrapjit.library.options import encoding_of, names_of
+from cwrapjit.library.refine import parameter_names
 from cwrapjit.library.signatures import written
 from cwrapjit.library.thunks import Unmapped
 from cwrapjit.library.units import compile_together
@@ -173,7 +172,6 @@ class _Maker:
         self.declarations = library.declarations
         self.classes: Classes = library.classes
         self.destructor = destructors.NONE
-        self.by_value: frozenset[str] = frozenset()  # arguments of the last function: structs by value
 
     # ---- reading -----------------------------------------------------------------------------------
 
@@ -464,36 +462,26 @@ class _Maker:
         prefixes: Any = (),
         replaces: bool = False,
     ) -> Any:
-        """A C function as a method. keeps=: names of arguments that C points to from then on. What is made of
-        functions only the call knows: so that keeps them itself."""
-        found, given, names = self._read(cls, method)
+        """A C function as a method, whose instance keeps what keeps= names."""
+        found, given = self._read(cls, method)
         if not isinstance(found, FunctionDeclaration):
             return found
-        given |= self._functions(found, names)
-        function = self._function(found, cls, name or given.pop("name", None), prefixes, given)
-        return keeping(function, Keeps(names, self.by_value, replaces)) if names else function
+        given |= _kept_by(next(iter(parameter_names(found)), "self"), given)
+        return self._function(found, cls, name or given.pop("name", None), prefixes, given, replaces)
 
-    def _read(self, cls: type[Instance], method: Method) -> tuple[Any, dict[str, Any], tuple[str, ...]]:
-        """A method's declaration, or what else it is; its options, and the names that keeps= has for all."""
+    def _read(self, cls: type[Instance], method: Method) -> tuple[Any, dict[str, Any]]:
+        """A method's declaration, or what else it is; its options."""
         declared, given = (method[0], dict(method[1])) if _is_with_options(method) else (method, {})
-        names = () if isinstance(given.get("keeps"), Mapping) else names_of(given.pop("keeps", ()))
         if not isinstance(declared, str):
             if not callable(declared):
                 raise TypeError(f"{self.name}.{cls.__name__}: a method is a C declaration, not {declared!r}")
-            return declared, given, names
+            return declared, given
         parsed = self.library.read(declared, cls.__name__)
         if len(parsed.functions) != 1 or parsed.variables:
             shown = " ".join(declared.split())
             raise ValueError(f"{self.name}.{cls.__name__}: this should declare one function: {shown}")
         parsed.functions[0].text = written(declared)
-        return parsed.functions[0], given, names
-
-    def _functions(
-        self, found: FunctionDeclaration, names: tuple[str, ...], keeper: str = ""
-    ) -> dict[str, Any]:
-        """keeps= of those of the arguments that are functions; keeper: "", the first one."""
-        kept = [each.name for each in found.parameters if types.is_function(each.type) and each.name in names]
-        return {"keeps": {keeper or found.parameters[0].name or "arg1": kept}} if kept else {}
+        return parsed.functions[0], given
 
     def _function(
         self,
@@ -502,6 +490,7 @@ class _Maker:
         name: str | None,
         prefixes: Iterable[str],
         options: dict[str, Any],
+        replaces: bool = False,
     ) -> Any:
         """The C function; without a name, C's name loses the class's prefix."""
         library, who = self.library, f"{self.name}.{cls.__name__}"
@@ -514,17 +503,14 @@ class _Maker:
             name = _python_name(found.name.removeprefix(prefix) or found.name)
         try:
             read = library.options_of(found, {**options, "name": name})
-            read.qualname = f"{who}.{name}"
-            mapped = library.map(found, read)
-            by_value = [each.argument for each in mapped.function.parameters if each.role == "struct"]
-            self.by_value = frozenset(mapped.function.arguments[k].name for k in by_value if k >= 0)
-            return compile_together(library.code, [mapped])[0]
+            read.qualname, read.replaces = f"{who}.{name}", replaces
+            return compile_together(library.code, [library.map(found, read)])[0]
         except Unmapped as reason:
             raise TypeError(f"{who}: {found.name}() has no mapping: {reason}") from None
 
     def _initialiser(self, cls: type[Instance], init: Method) -> Any:
         """__init__ through a C function that fills an object, or one that makes a new one."""
-        found, rest, names = self._read(cls, init)
+        found, rest = self._read(cls, init)
         makes, options = "", dict[str, Any]()
         if isinstance(found, FunctionDeclaration):
             makes, options = self._makes_object(cls, found, names_of(rest.get("out", ())))
@@ -533,13 +519,13 @@ class _Maker:
                 f"{self.name}.{cls.__name__}: init: {self.destructor.name}() wants more than the object, and "
                 "only functions that return a pointer to a new one, or store one, can keep that"
             )
-        keeper = {"": "", "output": options.get("out", "")}.get(makes, "return")
         for option in options.keys() & rest.keys() & {"out", "discard"}:
             rest[option] = tuple(dict.fromkeys((*names_of(rest[option]), options[option])))
         if isinstance(found, FunctionDeclaration):
-            options |= {**rest, **self._functions(found, names, keeper)}
-            found = self._function(found, cls, "__init__", (), options)
-        return make_init(found, bool(makes), Keeps(names, self.by_value))
+            first = next(iter(parameter_names(found)), "")
+            keeper = {"": first, "output": options.get("out", "")}.get(makes, "return")
+            found = self._function(found, cls, "__init__", (), {**options, **rest, **_kept_by(keeper, rest)})
+        return make_init(found, bool(makes))
 
     def _makes_object(
         self, cls: type[Instance], found: FunctionDeclaration, out: tuple[str, ...]
@@ -609,6 +595,12 @@ def _restore(cls: Any, before: Mapping[str, Any]) -> None:
 
 def _is_with_options(method: Any) -> bool:
     return isinstance(method, (tuple, list)) and len(method) == 2 and isinstance(method[1], Mapping)
+
+
+def _kept_by(keeper: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """keeps= of names alone: this parameter keeps them, or what is returned."""
+    names = given.get("keeps", ())
+    return {} if isinstance(names, Mapping) or not names else {"keeps": {keeper: names_of(names)}}
 
 
 def _python_name(name: str) -> str:

@@ -703,7 +703,7 @@ def test_objects_keep_functions_that_their_methods_are_given(init):
         init=(init, {"keeps": "f"}),
         free="kept_free" if "*kept" in init or "**" in init else "kept_end",
         methods=[
-            ("void kept_set(kept *k, int n, of f)", {"keeps": ("n", "f")}),
+            ("void kept_set(kept *k, int n, of f)", {"keeps": "f"}),
             "double kept_use(kept *k, double x)",
         ],
     )

@@ -728,6 +728,22 @@ def test_methods_keep_by_names_of_c():
     del x
     gc.collect()
     assert seen() is not None
+    number = [("int plan_input(struct plan *p, const double in[3], int status)", {"keeps": "status"})]
+    refuses(ValueError, "a number or a container", lib.handle, "struct plan *", methods=number)
+
+
+def test_bytes_that_a_method_keeps_stay_where_they_are():
+    lib = from_c("""#include <stdint.h>
+    typedef struct held { const uint8_t *x; int64_t n; } held;
+    void held_set(held *h, const uint8_t *x, int64_t n) { h->x = x; h->n = n; }
+    """)
+    declaration = "typedef struct held { const uint8_t *x; int64_t n; } held;"
+    put = ("void held_set(held *h, const uint8_t x[n], int64_t n)", {"keeps": "x"})
+    held = lib.struct(declaration, methods=[put], arrays={"x": "n"})()
+    given = bytearray(b"abc")
+    held.set(given)
+    refuses(BufferError, "export", given.extend, b"d" * 10_000)
+    assert held.x.tobytes() == b"abc"
 
 
 @pytest.mark.leak

@@ -1,6 +1,7 @@
 /* keep.c: what keeps the memory alive that results lie in, or point to. */
 #include "base/errors.h"
 #include "library/call/steps.h"
+#include "library/objects/looks.h"
 #include "library/objects/owners.h"
 #include "library/objects/references.h"
 
@@ -140,20 +141,36 @@ cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
     return 0;
 }
 
-/* C points to the argument of parameter k from then on. */
+/* Of a property's setter, what is set takes the place of what was. Arrays may look into that: then both are
+ * kept. */
 static int
-keep_one(const cwj_library_frame *frame, cwj_instance *self, int k)
+keep_in_place(cwj_instance *self, const cwj_keep *place, PyObject *kept)
 {
+    int behind = cwj_looks_behind(self);
+    return behind < 0     ? -1
+           : behind == 0  ? cwj_references_put(self, self->pointer, place, kept)
+           : kept == NULL ? 0
+                          : cwj_references_put(self, self->pointer, kept, kept);
+}
+
+/* C points to the argument from then on. */
+static int
+keep_one(const cwj_library_frame *frame, cwj_instance *self, const cwj_keep *keep)
+{
+    int k = keep->kept;
+    bool replaces = frame->function->replaces;
     PyObject *given = cwj_library_given(frame, k);
     if (given == NULL || frame->slots[k + 1].p == NULL) {
-        return 0;
+        return replaces ? keep_in_place(self, keep, NULL) : 0;
     }
     cwj_role role = frame->function->parameters[k].role;
     bool is_made = role == CWJ_CALLBACK || role == CWJ_STREAM;
     PyObject *kept = is_made ? Py_NewRef(PyTuple_GET_ITEM(frame->made[k], 1)) : pin(given);
-    int status = kept == NULL ? -1 : cwj_references_put(self, self->pointer, kept, kept);
+    int status = kept == NULL ? -1
+                 : replaces   ? keep_in_place(self, keep, kept)
+                              : cwj_references_put(self, self->pointer, kept, kept);
     if (status == 0 && cwj_is_instance(kept) &&
-        frame->function->parameters[k].role == CWJ_STRUCT) { /* C keeps a copy of its pointers */
+        role == CWJ_STRUCT) { /* C keeps a copy of its pointers */
         status = cwj_references_copy(self, self->pointer, kept, frame->slots[k + 1].p,
                                      ((cwj_instance *)kept)->layout->size, true, CWJ_IS_A_COPY);
     }
@@ -168,7 +185,7 @@ cwj_library_keep(const cwj_library_frame *frame, int k, PyObject *instance)
     for (int i = 0; i < function->nkeeps; i++) {
         const cwj_keep *keep = &function->keeps[i];
         if (keep->keeper == k && instance != NULL && cwj_is_instance(instance) &&
-            keep_one(frame, (cwj_instance *)instance, keep->kept) < 0) {
+            keep_one(frame, (cwj_instance *)instance, keep) < 0) {
             return -1;
         }
     }

@@ -2,7 +2,6 @@
 #include "library/objects/instance.h"
 #include "library/objects/looks.h"
 #include "library/objects/owners.h"
-#include "library/objects/references.h"
 
 #include <stdint.h>
 
@@ -127,48 +126,9 @@ instance_at(PyObject *Py_UNUSED(extension), PyObject *args)
     return made;
 }
 
-PyDoc_STRVAR(
-    keep_doc,
-    "keep(instance, object, copied, which, /)\n--\n\n"
-    "C may point to object from now on: it lives as long as the instance. copied: C has a copy of\n"
-    "object, and points to what that points to. which: takes the place of what had this number.");
-
-static PyObject *
-keep(PyObject *Py_UNUSED(extension), PyObject *args)
-{
-    PyObject *instance, *object;
-    unsigned long long which;
-    int copied;
-    if (!PyArg_ParseTuple(args, "OOpK:keep", &instance, &object, &copied, &which)) {
-        return NULL;
-    }
-    if (!cwj_is_instance(instance)) {
-        Py_RETURN_NONE;
-    }
-    cwj_instance *self = (cwj_instance *)instance;
-    int behind = which == 0 ? 1 : cwj_looks_behind(self);
-    if (behind < 0) {
-        return NULL;
-    }
-    /* Arrays may look into what the number would replace: then both are kept. */
-    const void *at = behind ? (const void *)object : (const void *)(uintptr_t)which;
-    if (cwj_references_put(self, self->pointer, at, object == Py_None ? NULL : object) < 0) {
-        return NULL;
-    }
-    if (copied && cwj_is_instance(object)) {
-        const cwj_instance *from = (cwj_instance *)object;
-        if (cwj_references_copy(self, self->pointer, object, from->pointer, from->layout->size,
-                                true, CWJ_IS_A_COPY) < 0) {
-            return NULL;
-        }
-    }
-    Py_RETURN_NONE;
-}
-
 /* ---- functions of the extension module --------------------------------------------- */
 
 PyMethodDef cwj_instance_functions[] = {
     {"instance_at", instance_at, METH_VARARGS, instance_at_doc},
-    {"keep", keep, METH_VARARGS, keep_doc},
     {NULL, NULL, 0, NULL},
 };

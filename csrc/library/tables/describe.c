@@ -418,16 +418,17 @@ describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parame
 int
 cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **guard)
 {
-    static char *names[] = {"name",   "qualname", "doc",   "arguments", "parameters", "result",
-                            "thunk",  "address",  "owner", "check",     "keep_gil",   "may_overlap",
-                            "stable", "c_name",   "guard", "signature", "checking",   "discarded",
-                            "sizes",  "keeps",    NULL};
+    static char *names[] = {"name",      "qualname",    "doc",       "arguments", "parameters",
+                            "result",    "thunk",       "address",   "owner",     "check",
+                            "keep_gil",  "may_overlap", "stable",    "c_name",    "guard",
+                            "signature", "checking",    "discarded", "sizes",     "keeps",
+                            "replaces",  NULL};
     PyObject *name, *qualname, *doc, *arguments, *parameters, *result;
     PyObject *owner, *check, *c_name, *signature, *checking, *discarded, *sizes, *keeps;
-    if (cwj_read(given, "UUUOOOO&O&OOpppUOUOOOO", names, &name, &qualname, &doc, &arguments,
+    if (cwj_read(given, "UUUOOOO&O&OOpppUOUOOOOp", names, &name, &qualname, &doc, &arguments,
                  &parameters, &result, read_address, &self->thunk, read_address, &self->address,
                  &owner, &check, &self->keep_gil, &self->may_overlap, &self->stable, &c_name, guard,
-                 &signature, &checking, &discarded, &sizes, &keeps) < 0) {
+                 &signature, &checking, &discarded, &sizes, &keeps, &self->replaces) < 0) {
         return -1;
     }
     self->owner = Py_NewRef(owner);

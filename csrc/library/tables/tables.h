@@ -166,6 +166,7 @@ typedef struct cwj_library_function {
     cwj_parameter result;
     int nkeeps;
     cwj_keep *keeps; /* owned */
+    int replaces; /* flag: what they keep takes the place of what a call before has kept */
     int nsizes;
     cwj_size *sizes; /* owned: what other symbols depend on comes first */
     bool sized_after; /* results have such sizes: they count after the call */
