@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from cwrapjit import _cwrapjit
 from cwrapjit._paths import backend_files
@@ -129,16 +129,17 @@ class Origins:
                 self._judge(*each, asked)
 
 
-def _learn(said: str, origins: Origins, asked: bool) -> None:
-    """Whose each file is."""
+def lines_of(said: str, origins: Origins, asked: bool) -> list[tuple[str, int, str]]:
+    """What expanded() took from headers, as (file, line, text); file "" has the compiler's own macros.
+    Origins learn whose each file is."""
+    found: list[tuple[str, int, str]] = []
     stack: list[str] = []  # what is being read, the user's text left out
-    file, spelled, quoted = "", "", False
+    file, at, spelled, quoted = "", 0, "", False
     waiting: list[str] = []  # of the user's own text, without a file so far
-    for line in re.findall("^#.*", said, re.MULTILINE):
+    for line in said.split("\n"):
         mark = _MARK.match(line)
-        include = _SPELLED.match(line) if mark is None else None
         if mark is not None:
-            before, file = file, _unescaped(mark[2])
+            before, file, at = file, _unescaped(mark[2]), int(mark[1])
             flags = mark[3].split()
             if "1" in flags and file[:1] != "<":
                 includer = stack[-1] if stack else None if before == "<stdin>" else before
@@ -147,36 +148,18 @@ def _learn(said: str, origins: Origins, asked: bool) -> None:
                 waiting = waiting if includer else waiting[:-1]
             elif "2" in flags and stack:
                 stack.pop()
-        elif include is not None:
+            continue
+        include = _SPELLED.match(line)
+        if include is not None:
             quoted, spelled = bool(include[1]) or include[2] == '"', include[3]
             if not stack and file == "<stdin>":
                 waiting.append(spelled)
+        elif stack or file == "<built-in>":
+            found.append((file if stack else "", at, line))
+        at += 1
     for spelled in waiting:
         origins.again(spelled, asked)
-
-
-def lines_of(said: str, origins: Origins, asked: bool) -> Iterator[tuple[str, int, str]]:
-    """What expanded() took from headers, as (file, line, text); file "" has the compiler's own macros."""
-    _learn(said, origins, asked)
-    depth = 0  # the user's text is 0
-    file, at = "", 0
-    for line in said.split("\n"):
-        mark = _MARK.match(line)
-        if mark is not None:
-            file, at = _unescaped(mark[2]), int(mark[1])
-            flags = mark[3].split()
-            if "1" in flags and file[:1] != "<":
-                depth += 1
-            elif "2" in flags and depth:
-                depth -= 1
-            continue
-        if _SPELLED.match(line) is not None:
-            pass
-        elif depth:
-            yield file, at, line
-        elif file == "<built-in>":
-            yield "", at, line
-        at += 1
+    return found
 
 
 def _unescaped(path: str) -> str:
