@@ -71,7 +71,7 @@ class Slice:
         self.result = function.result
         if function.sizes:
             raise Unmapped("a dim is what a C function or a struct says")
-        if function.discarded:
+        if any(each.discarded for each in function.parameters):
             raise Unmapped("discard= of what it writes is for single calls")
         if self.result.role not in ("value", "none"):
             raise Unmapped(f"it returns {types.show(self.found.result)}")

@@ -29,7 +29,6 @@ from typing import Any
 from cwrapjit._cwrapjit import LibraryFunction
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
-from cwrapjit.library.description import Checking
 from cwrapjit.library.library import Core
 from cwrapjit.library.options import Options
 
@@ -113,15 +112,19 @@ class Check:
         """C's names of the parameters that it wants to see."""
         return tuple(each for each in self.given if each != "status")
 
-    def checking(self, places: Mapping[str, int]) -> Checking:
-        """places: the arguments of a call, by C's names of the parameters."""
+    def described(self, places: Mapping[str, int]) -> dict[str, Any]:
+        """What a Function's description says of it. places: the arguments of a call, by C's names of the
+        parameters."""
         for each in self.arguments():
             if places.get(each, -1) < 0:
                 raise ValueError(
                     f"{self.who}: check: {each} is no argument of a call; they are: "
                     f"{', '.join(name for name, place in places.items() if place >= 0) or 'none'}, and status"
                 )
-        return Checking(self.good, self.reads_errno, tuple(places[each] for each in self.arguments()))
+        return {
+            "check": self.function(), "good": self.good, "reads_errno": self.reads_errno,
+            "checked": tuple(places[each] for each in self.arguments()),
+        }  # fmt: skip
 
     def function(self) -> Callable[..., None]:
         """What C calls."""

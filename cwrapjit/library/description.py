@@ -90,14 +90,13 @@ class Parameter:
     encoding: str = ""
     bound: tuple[int, ...] = ()  # as output: parameters whose values its end needs, too
     is_model: bool = False  # a struct that C gives back may be a copy of this one
-    borrowed: bool = (
-        False  # "handle", "handles", "struct" as output: it stays C's, whatever free= its class has
-    )
+    owner: str = "callee"  # of "handle", "handles", "struct" as outputs; "none": they stay C's
+    discarded: bool = False  # it is no result, though C writes it
 
 
 @dataclasses.dataclass
-class Result:
-    """What the C function returns."""
+class Result(Parameter):
+    """What the C function returns: a parameter that C gives back, of which roles mean this."""
 
     role: str = "none"
     #   "none"     nothing, or not wanted
@@ -110,19 +109,12 @@ class Result:
     #   "handles"  as "texts": a list of such instances, which are not given away
     #   "struct"   a struct by value -> a new instance of `cls`
     #   "address"  any other pointer -> a Pointer to `type`, or None
-    type: str = ""
-    dims: tuple[Dim, ...] = ()
-    order: str = "C"
-    readonly: bool = False  # "array", "address": what it points to is const
-    # What it points to: "callee" (freed by `free`), "argument" or "instance" (`of`), "none" (static).
+    name: str = "the result"
+    # Of what it points to: "callee" (freed by `free`), "argument" (one of `bases`), "none" (static).
     owner: str = "none"
-    of: tuple[int, ...] = ()  # arguments that the result may point into
-    free: int = 0  # address of void free(void *)
-    cls: Any = None
-    descr: Any = None  # "array": the dtype of items that are structs
+    readonly: bool = False  # "array", "address": what it points to is const
+    bases: tuple[int, ...] = ()  # arguments that the result may point into
     library: Any = None  # "handle" of no owner: what keeps the library's memory; see lifetime.py
-    encoding: str = ""  # of texts, as of parameters
-    bound: tuple[int, ...] = ()  # as of parameters
 
 
 @dataclasses.dataclass
@@ -141,17 +133,6 @@ class Size:
 
 
 @dataclasses.dataclass
-class Checking:
-    """More about Function.check, which is called with (status, errno if it wants it, arguments ...)."""
-
-    # When it is not called: a status of "zero"; any "from zero" that is not -1; a pointer that is "there",
-    # and not NULL, for which check gets None. "": it is always called.
-    good: str = ""
-    errno: bool = False
-    arguments: tuple[int, ...] = ()
-
-
-@dataclasses.dataclass
 class Function:
     name: str
     qualname: str  # "gsl.hypot", for messages
@@ -162,15 +143,19 @@ class Function:
     thunk: int  # address of void thunk(cwj_slot *)
     address: int  # of the C function itself
     owner: Any  # kept alive: the compiled unit, the library
-    check: Any = None  # called with the status after the call (or None); raises, or returns None
+    # Called after the call with (status or None, errno if it wants it, arguments ...); raises or returns None
+    check: Any = None
+    # When it is not called: a status of "zero"; any "from zero" that is not -1; a pointer that is "there",
+    # and not NULL, for which check gets None. "": it is always called.
+    good: str = ""
+    reads_errno: bool = False
+    checked: tuple[int, ...] = ()  # arguments that it wants, too
     keep_gil: bool = False
     may_overlap: bool = False  # what it writes may share memory with other arguments
     stable: bool = False  # it neither moves nor frees memory of its arguments that arrays may look into
     c_name: str = ""  # C's name of the function
     guard: Any = None  # debug=True: the environment, whose sources have lines
     signature: str = ""  # "double (double, double)": the name of the capsule for scipy.LowLevelCallable
-    checking: Checking | None = None
-    discarded: tuple[int, ...] = ()  # parameters that are no results, though C writes them
     sizes: list[Size] = dataclasses.field(default_factory=list)
     # Keepers and what they keep after a call, in turn, as numbers of parameters; the number behind the last
     # is the result.

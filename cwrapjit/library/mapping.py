@@ -99,6 +99,7 @@ class Mapper:
         self._hide(result)
         self._check_free(result)
         arguments = self.arguments = self._arguments()
+        self._discard()
         self._check_uses(result)
         places = {slot.name: parameter.argument for slot, parameter in self.parameters()}
         has_objects = any(map(types.is_object, [declaration.result, *(slot.type for slot in self.slots)]))
@@ -112,9 +113,6 @@ class Mapper:
             thunk=0,
             address=0,
             owner=None,
-            check=None if check is None else check.function(),
-            checking=None if check is None else check.checking(places),
-            discarded=self._discarded(),
             keeps=self._keeps(result),
             replaces=options.replaces,
             keep_gil=bool(options.gil) or has_objects,
@@ -123,8 +121,9 @@ class Mapper:
             c_name=declaration.name,
             signature=signature(declaration, names=False),
             sizes=list(self.sizes.found.values()),
+            **({} if check is None else check.described(places)),
         )
-        result.of = tuple(sorted({self._argument_of(name) for name in self.result_of}))
+        result.bases = tuple(sorted({self._argument_of(name) for name in self.result_of}))
         return Mapped(declaration, function, self._thunk())
 
     def _doc(self) -> str:
@@ -281,7 +280,7 @@ class Mapper:
         if is_struct:
             made.cls = self.library.classes.of(target)
             made.bound = destructors.places(self, made.cls) if out else ()
-            made.borrowed = name in self.borrowed
+            made.owner = self._owner(name)
         return made
 
     def _is_text(self, name: str, item: Any) -> bool:
@@ -406,8 +405,11 @@ class Mapper:
         return self._given_away("struct", slot, cls)
 
     def _given_away(self, role: str, slot: Slot, cls: Any) -> Parameter:
-        bound, borrowed = destructors.places(self, cls), slot.name in self.borrowed
-        return Parameter(role, cls=cls, intent="out", bound=bound, borrowed=borrowed)
+        bound, owner = destructors.places(self, cls), self._owner(slot.name)
+        return Parameter(role, cls=cls, intent="out", bound=bound, owner=owner)
+
+    def _owner(self, name: str) -> str:
+        return "none" if name in self.borrowed else "callee"
 
     def _mark_models(self) -> None:
         """Structs of a type that C gives back, that is in such a one, or has one inside."""
@@ -646,17 +648,15 @@ class Mapper:
             slot.parameter = Parameter("status", status.dtype, intent=intent, name=name)
         return Check(self.library, f"{self.called}()", check, self.declaration.name, status, is_returned)
 
-    def _discarded(self) -> tuple[int, ...]:
+    def _discard(self) -> None:
         """discard=: results that nobody wants."""
-        found = []
-        for k, (slot, parameter) in enumerate(self.parameters()):
+        for slot, parameter in self.parameters():
             if slot.name not in self.options.discard:
                 continue
             is_number = parameter.role == "value" and parameter.intent == "inout"
             if parameter.intent != "out" and not is_number and parameter.role != "data":
                 raise self.wrong(f"discard names {slot.name}, which is no result")
-            found.append(k)
-        return tuple(found)
+            parameter.discarded = True
 
     # ---- what C points to afterwards ---------------------------------------------------------------
 

@@ -138,7 +138,7 @@ def _pointer(mapper: Mapper, ctype: types.Pointer, returned: Returned) -> Result
     if isinstance(target, types.Scalar) and target.dtype:
         if returned.shape is None:
             return _address(mapper, ctype, returned)
-        made = Result("array", target.dtype, _dims(mapper, returned.shape))
+        made = Result("array", target.dtype, dims=_dims(mapper, returned.shape))
         order = mapper.options.order.get("return") or next(iter({*mapper.options.order.values()}), "C")
         made.order = order if len({*mapper.options.order.values()}) <= 1 else "C"
         made.readonly = ctype.const and returned.owner != "callee"
@@ -218,9 +218,9 @@ def _owned(mapper: Mapper, made: Result, returned: Returned, target: Any) -> Res
     elif made.owner == "argument":
         mapper.result_of = _targets(mapper, returned.detail, target)
     elif made.owner == "instance":
-        mapper.result_of = (mapper.slots[0].name,) if mapper.slots else ()
         if not mapper.slots:
             raise mapper.wrong("returns: a function without parameters is no method of an instance")
+        made.owner, mapper.result_of = "argument", (mapper.slots[0].name,)
     return made
 
 

@@ -284,7 +284,7 @@ def test_descriptions_are_checked(make):
             make("", ";", parameters, arguments)
         else:
             refuses(ValueError, match, make, "", ";", parameters, arguments)
-    refuses(ValueError, "the result has a role", make, "", ";", [], (), Result("items"))
+    refuses(ValueError, "the result has a role", make, "", ";", [], (), Result("hidden", "int64"))
     refuses(TypeError, "check must be callable", make, "", ";", [], check=3)
 
 

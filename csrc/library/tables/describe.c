@@ -168,33 +168,38 @@ read_symbol(cwj_parameter *p, PyObject *symbol, PyObject *symbols)
     return is_named && p->symbol < 0 ? -1 : 0;
 }
 
+/* most: the number of parameters. The last attributes are a result's alone. */
 static int
-describe_parameter(cwj_parameter *p, PyObject *given, PyObject *symbols, int most, const char *who)
+describe_parameter(const cwj_library_function *self, cwj_parameter *p, PyObject *given,
+                   PyObject *symbols, int most, const char *who)
 {
-    static char *names[] = {"role",     "type",      "argument", "by_pointer", "optional", "intent",
-                            "dims",     "order",     "value",    "of",         "axis",     "symbol",
-                            "cls",      "container", "name",     "negative",   "free",     "descr",
-                            "encoding", "bound",     "is_model", "borrowed",   NULL};
+    static char *names[] = {
+        "role",  "type",      "argument", "by_pointer", "optional", "intent", "dims",
+        "order", "value",     "of",       "axis",       "symbol",   "cls",    "container",
+        "name",  "negative",  "free",     "descr",      "encoding", "bound",  "is_model",
+        "owner", "discarded", "readonly", "bases",      "library",  NULL};
     PyObject *type, *dims, *value, *symbol, *cls, *container, *name, *descr, *encoding, *bound;
-    int borrowed;
-    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OUOpp", names, read_role, &p->role, &type,
+    PyObject *bases = NULL, *library = Py_None;
+    if (cwj_read(given, "O&UippO&OO&OiiUOOUO&O&OUOpO&p|pOO", names, read_role, &p->role, &type,
                  &p->argument, &p->by_pointer, &p->optional, read_intent, &p->intent, &dims,
                  read_order, &p->order, &value, &p->of, &p->axis, &symbol, &cls, &container, &name,
                  read_negative, &p->negative, read_address, &p->free, &descr, &encoding, &bound,
-                 &p->is_model, &borrowed) < 0) {
+                 &p->is_model, read_owner, &p->owner, &p->discarded, &p->readonly, &bases,
+                 &library) < 0) {
         return -1;
     }
     read_encoding(p, encoding);
     p->name = Py_NewRef(name);
     p->cls = Py_NewRef(cls);
-    p->free = p->role == CWJ_DATA || p->role == CWJ_STRING ? p->free : NULL;
-    bool is_object = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES || p->role == CWJ_STRUCT;
-    p->owner = is_object && !borrowed ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE; /* as outputs */
+    p->library = library == Py_None ? NULL : Py_NewRef(library);
     return (p->role == CWJ_CALLBACK && read_known(p, who) < 0) ||
                    read_container(p, container, who) < 0 || read_symbol(p, symbol, symbols) < 0 ||
                    cwj_read_type(p, type, descr, who) < 0 ||
                    cwj_dims_read(&p->dims, &p->ndim, dims, symbols, who) < 0 ||
-                   read_bound(p, bound, most, who) < 0
+                   read_bound(p, bound, most, who) < 0 ||
+                   (bases != NULL &&
+                    read_places(bases, self->narguments, "the result's owner is an argument",
+                                &p->bases, &p->nbases, who) < 0)
                ? -1
                : cwj_dim_read(&p->value, value, symbols, who);
 }
@@ -208,85 +213,36 @@ describe_parameters(cwj_library_function *self, PyObject *list, PyObject *symbol
         return -1;
     }
     for (Py_ssize_t k = 0; k < count; k++) {
+        cwj_parameter *p = &self->parameters[k];
         self->nparameters++;
-        if (describe_parameter(&self->parameters[k], PyList_GET_ITEM(list, k), symbols, (int)count,
-                               who) < 0) {
+        if (describe_parameter(self, p, PyList_GET_ITEM(list, k), symbols, (int)count, who) < 0) {
             return -1;
         }
+        bool is_object = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES || p->role == CWJ_STRUCT;
+        bool is_given = is_object && p->owner == CWJ_OWNER_CALLEE; /* as output */
+        p->owner = is_given ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE;
+        p->free = p->role == CWJ_DATA || p->role == CWJ_STRING ? p->free : NULL;
     }
     return 0;
 }
 
-/* ---- the result ---------------------------------------------------------------------------- */
-
 static int
 describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, const char *who)
 {
-    static char *names[] = {"role", "type", "dims",    "order", "readonly", "owner", "of",
-                            "free", "cls",  "library", "descr", "encoding", "bound", NULL};
     cwj_parameter *result = &self->result;
-    PyObject *type, *dims, *of, *cls, *library, *descr, *encoding, *bound;
-    if (cwj_read(given, "O&UOO&pO&OO&OOOUO", names, read_role, &result->role, &type, &dims,
-                 read_order, &result->order, &result->readonly, read_owner, &result->owner, &of,
-                 read_address, &result->free, &cls, &library, &descr, &encoding, &bound) < 0) {
+    if (describe_parameter(self, result, given, symbols, self->nparameters, who) < 0) {
         return -1;
     }
-    result->argument = result->symbol = -1;
     result->intent = result->role == CWJ_STATUS ? CWJ_INTENT_IN : CWJ_INTENT_OUT;
-    read_encoding(result, encoding);
-    result->cls = Py_NewRef(cls);
-    result->library = library == Py_None ? NULL : Py_NewRef(library);
-    result->name = PyUnicode_InternFromString("the result");
-    if (result->owner == CWJ_OWNER_INSTANCE) {
-        result->owner = CWJ_OWNER_ARGUMENT; /* what is kept are arguments */
-    }
     if (result->owner != CWJ_OWNER_CALLEE ||
         (result->role != CWJ_ARRAY && result->role != CWJ_STRING && result->role != CWJ_TEXTS &&
          result->role != CWJ_HANDLES && result->role != CWJ_ADDRESS)) {
         result->free = NULL;
     }
-    return result->name == NULL || cwj_read_type(result, type, descr, who) < 0 ||
-                   read_places(of, self->narguments, "the result's owner is an argument",
-                               &result->bases, &result->nbases, who) < 0 ||
-                   read_bound(result, bound, self->nparameters, who) < 0
-               ? -1
-               : cwj_dims_read(&result->dims, &result->ndim, dims, symbols, who);
+    return 0;
 }
 
-/* ---- what is checked, what is left out ------------------------------------------------------- */
-
-/* checking: more about check=, or None. */
-static int
-describe_checking(cwj_library_function *self, PyObject *given, const char *who)
-{
-    static char *names[] = {"good", "errno", "arguments", NULL};
-    if (given == Py_None) {
-        return 0;
-    }
-    PyObject *attributes = cwj_read_attributes(given), *arguments;
-    int status = attributes == NULL ? -1
-                                    : cwj_read(attributes, "O&pO", names, read_good, &self->good,
-                                               &self->reads_errno, &arguments);
-    if (status == 0) {
-        status = read_places(arguments, self->narguments, "check= asks for an argument",
-                             &self->checked, &self->nchecked, who);
-    }
-    Py_XDECREF(attributes);
-    return status;
-}
-
-static int
-describe_discarded(cwj_library_function *self, PyObject *given, const char *who)
-{
-    int *places = NULL, count = 0;
-    int status =
-        read_places(given, self->nparameters, "discard= names a parameter", &places, &count, who);
-    for (int i = 0; status == 0 && i < count; i++) {
-        self->parameters[places[i]].discarded = true;
-    }
-    PyMem_Free(places);
-    return status;
-}
+/* ---- what is kept --------------------------------------------------------------------------------- */
 
 /* keeps: keepers and what they keep in turn; the number of parameters stands for the result, one more for the
  * library. */
@@ -418,17 +374,18 @@ describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parame
 int
 cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **guard)
 {
-    static char *names[] = {"name",      "qualname",    "doc",       "arguments", "parameters",
-                            "result",    "thunk",       "address",   "owner",     "check",
-                            "keep_gil",  "may_overlap", "stable",    "c_name",    "guard",
-                            "signature", "checking",    "discarded", "sizes",     "keeps",
-                            "replaces",  NULL};
+    static char *names[] = {"name",   "qualname",    "doc",     "arguments", "parameters",
+                            "result", "thunk",       "address", "owner",     "check",
+                            "good",   "reads_errno", "checked", "keep_gil",  "may_overlap",
+                            "stable", "c_name",      "guard",   "signature", "sizes",
+                            "keeps",  "replaces",    NULL};
     PyObject *name, *qualname, *doc, *arguments, *parameters, *result;
-    PyObject *owner, *check, *c_name, *signature, *checking, *discarded, *sizes, *keeps;
-    if (cwj_read(given, "UUUOOOO&O&OOpppUOUOOOOp", names, &name, &qualname, &doc, &arguments,
+    PyObject *owner, *check, *checked, *c_name, *signature, *sizes, *keeps;
+    if (cwj_read(given, "UUUOOOO&O&OOO&pOpppUOUOOp", names, &name, &qualname, &doc, &arguments,
                  &parameters, &result, read_address, &self->thunk, read_address, &self->address,
-                 &owner, &check, &self->keep_gil, &self->may_overlap, &self->stable, &c_name, guard,
-                 &signature, &checking, &discarded, &sizes, &keeps, &self->replaces) < 0) {
+                 &owner, &check, read_good, &self->good, &self->reads_errno, &checked,
+                 &self->keep_gil, &self->may_overlap, &self->stable, &c_name, guard, &signature,
+                 &sizes, &keeps, &self->replaces) < 0) {
         return -1;
     }
     self->owner = Py_NewRef(owner);
@@ -442,8 +399,9 @@ cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **gua
     const char *who = self->who == NULL ? NULL : PyUnicode_AsUTF8(self->who);
     if (self->dict == NULL || who == NULL ||
         describe_lists(self, arguments, parameters, result, sizes, who) < 0 ||
-        describe_checking(self, checking, who) < 0 ||
-        describe_discarded(self, discarded, who) < 0 || describe_keeps(self, keeps, who) < 0) {
+        read_places(checked, self->narguments, "check= asks for an argument", &self->checked,
+                    &self->nchecked, who) < 0 ||
+        describe_keeps(self, keeps, who) < 0) {
         return -1;
     }
     if (self->thunk == NULL) {

@@ -55,11 +55,10 @@ CWJ_ENUM(cwj_intent, CWJ_INTENTS);
 
 CWJ_ENUM(cwj_kind, CWJ_KINDS);
 
-#define CWJ_OWNERS(OWNER)             \
-    OWNER(OWNER_NONE, "none")         \
-    OWNER(OWNER_CALLEE, "callee")     \
-    OWNER(OWNER_ARGUMENT, "argument") \
-    OWNER(OWNER_INSTANCE, "instance")
+#define CWJ_OWNERS(OWNER)         \
+    OWNER(OWNER_NONE, "none")     \
+    OWNER(OWNER_CALLEE, "callee") \
+    OWNER(OWNER_ARGUMENT, "argument")
 
 CWJ_ENUM(cwj_owner, CWJ_OWNERS);
 
