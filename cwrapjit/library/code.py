@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections.abc import Iterable
 from typing import Any
 
 from cwrapjit import _cwrapjit
-from cwrapjit.library.declarations import Declarations, FunctionDeclaration
+from cwrapjit._imports import load
+from cwrapjit.library.declarations import Declarations, FunctionDeclaration, structs_of
 from cwrapjit.library.settings import Settings
-from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.thunks import Unmapped, Writer
+from cwrapjit.library.types import Struct, show
 
 _MOST_FAILURES = 8
 # What is made of a function that a header defines: its code, its address, whether libtcc has compiled it.
@@ -38,6 +41,8 @@ class Code:
         self.inner: dict[str, Inner | list[str] | str | None] = {}
         self._symbols = known.symbols
         self._includes = known.preprocessor.includes
+        self._as_libtcc = known.as_libtcc
+        self._checked: set[Struct] = set()
         self._failures = 0  # of the system's compiler, with these
 
     def address(self, symbol: str, who: str, function: bool = False) -> int:
@@ -92,8 +97,29 @@ class Code:
                     inner[found.name] = f"only the header has it, of which libtcc says: {error}"
         if not isinstance(made, tuple):
             raise Unmapped(made)
+        if made[2] and not self._as_libtcc:
+            self._check_structs(found)
         found.code, found.address, found.by_libtcc = made
         found.private = False
+
+    def _check_structs(self, found: FunctionDeclaration) -> None:
+        """Headers can ask which compiler reads them: to libtcc, structs may lie otherwise."""
+        includes = "\n".join([*self._includes, ""])
+        for struct in structs_of(found) - self._checked:
+            try:
+                Writer(only_layouts=True).spell(struct)
+            except Unmapped:
+                continue  # nobody has one
+            try:
+                load("cwrapjit.library.members").measure(self, struct, "", includes)
+            except (TypeError, _cwrapjit.CompileError):
+                known = f"{includes}const char cwj_known[sizeof({struct.name})] = {{0}};"
+                with contextlib.suppress(_cwrapjit.CompileError):  # the header leaves its members to others
+                    _cwrapjit.compile_thunks(self.environment, known, ["cwj_known"], quiet=True)
+                    raise Unmapped(
+                        f"only the header has it, in which {show(struct)} has other members for libtcc"
+                    ) from None
+            self._checked.add(struct)
 
     def _compile_headers(self, names: list[str]) -> dict[str, Inner]:
         """These functions of the headers. libtcc has not seen those that a header has for GNU's compiler

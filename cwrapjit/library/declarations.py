@@ -143,7 +143,7 @@ class Declarations:
         self._header, self._header_file, self._header_read = header, header_file, not header
         self._header_functions: dict[str, FunctionDeclaration] = {}
         self.preprocessor = Preprocessor(include_dirs, define_macros, as_libtcc)
-        self._is_libtccs = as_libtcc  # all that is declared
+        self.as_libtcc = as_libtcc  # all that is declared
         self.typedefs: dict[str, Any] = dict(types.KNOWN)
         self.tags: dict[str, Any] = {}  # "struct point" -> type
         python = types.Struct("struct", "_object", "PyObject")
@@ -835,7 +835,7 @@ class Declarations:
             return types.Unknown(attributes.REASON)
         if -(2**31) <= least and most < 2**31:
             return None
-        if least >= 0 and (most < 2**63 or not self._is_libtccs):
+        if least >= 0 and (most < 2**63 or not self.as_libtcc):
             return types.basic(["unsigned"] if most < 2**32 else ["unsigned", "long"])
         if least >= 0 and most < 2**64:
             return types.Unknown("libtcc takes an enum with values of 2**63 and more for a signed one")

@@ -226,20 +226,22 @@ class Members:
 # ---- memory -----------------------------------------------------------------------------------
 
 
-def measure(code: Code, ctype: types.Struct, who: str) -> tuple[dict[str, int], dict[str, int], int, int]:
-    """Offsets, the first bits of bit-fields, size and alignment, as the compiler says; the header must say
-    the same."""
+def measure(
+    code: Code, ctype: types.Struct, who: str, includes: str = ""
+) -> tuple[dict[str, int], dict[str, int], int, int]:
+    """Offsets, the first bits of bit-fields, size and alignment, as the compiler says; the header, or what
+    the #include lines bring, must say the same."""
     writer = thunks.Writer(only_layouts=True)
     try:
         names = [writer.spell(ctype)]
     except thunks.Unmapped as error:
         raise TypeError(f"{who}: {error}") from None
-    if ctype.in_header:
+    if ctype.in_header or includes:
         names.append(c_name(ctype))
     members = flatten(ctype)
     plain = [each.name for each in members if each.bits < 0]
     fields = [each for each in members if each.bits >= 0]
-    text, tables = writer.text(), []
+    text, tables = includes + writer.text(), []
     for k, name in enumerate(names):
         text += _table(f"cwj_layout_{k}", name, plain)
         text += "".join(_filled(f"cwj_bits_{k}_{i}", name, each) for i, each in enumerate(fields))

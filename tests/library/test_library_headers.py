@@ -802,3 +802,35 @@ def test_functions_that_headers_have_for_gnu_alone(tmp_path):
     lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path]).declare('#include "gnu.h"')
     assert lib.unmapped.keys() == {"calls"} and lib.gnu(lib.pair(2.5, 4)) == 7
     assert lib.plain(0) == 2, "one unit has both, and so one counter"
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "members",
+    [
+        "int a; char b[GNU ? 2 : 64]; int c;", "\n#if GNU\nint a, c;\n#else\nint c, a;\n#endif\n",
+        "int c;\n#if GNU\nint a;\n#endif\n", "struct { char b[GNU ? 8 : 4]; int c; };",
+        "int a : GNU ? 3 : 7, c : 9;",
+    ],
+)  # fmt: skip
+def test_structs_that_libtcc_reads_otherwise_than_the_librarys_compiler(members, tmp_path):
+    (tmp_path / "own.h").write_text(
+        "#pragma once\n#ifdef __TINYC__\n#define GNU 0\n#else\n#define GNU 1\n#endif\n"
+        f"typedef struct own {{ {members} }} own;\nstruct same {{ int c; }};\nstruct hidden;\n"
+        "static inline int get(const own *p) { return p->c; }\n"
+        "static inline int first(own **p) { return p[0]->c; }\n"
+        "static inline own make(int c) { own p = {0}; p.c = c; return p; }\n"
+        "static inline int fine(struct same *p) { return p->c; }\n"
+        "static inline int passes(struct hidden *p) { return p != 0; }\n"
+        "int compiled(own *p);\n"
+    )
+    text = '#include "own.h"\nint compiled(own *p) { return p->c; }'
+    library = build_shared(tmp_path, "libown.so", text, f"-I{tmp_path}")
+    lib = cwrapjit.library("own", library, include_dirs=[tmp_path])
+    lib.declare('#include "own.h"').declare("struct hidden { int x; };")
+    assert lib.compiled(lib.own(c=7)) == lib.fine(lib.same(7)) == 7 and lib.passes(lib.hidden(3)) == 1
+    for name in ("get", "first", "make"):
+        reason = f"{name} has no mapping: only the header has it, in which own has other members for libtcc"
+        refuses(AttributeError, lambda name=name: getattr(lib, name), reason)
+    alone = cwrapjit.library("own", include_dirs=[tmp_path]).declare('#include "own.h"')
+    assert alone.get(alone.make(7)) == 7, "all is libtcc's"
