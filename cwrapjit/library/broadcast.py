@@ -229,7 +229,8 @@ class Slice:
         def value(each: int | str) -> str:
             return f"(npy_intp){each}" if isinstance(each, int) else self._symbol(each)
 
-        return expressions.text(dim, value)
+        text: str = expressions.folded(dim, value, expressions.spelled)
+        return text
 
     def _symbol(self, symbol: str) -> str:
         for slot in self.slots:

@@ -213,21 +213,24 @@ def _computed(op: str, operands: tuple[Callable[[], int], ...]) -> int:
     return int(constants.apply(op, first, second))
 
 
-def text(dim: Dim, value: Callable[[int | str], str]) -> str:
-    """The dim as C text, in parentheses unless it is a number or a symbol."""
+def spelled(op: str, a: str, b: str = "", c: str = "") -> str:
+    """What an operator makes of C texts, in parentheses where it has several operands."""
+    if op == "?:":
+        return f"({a} ? {b} : {c})"
+    if op == "!":
+        return f"!{a}"
+    return f"({a} {op[0]} {b} ? {a} : {b})" if op in _FUNCTIONS.values() else f"({a} {op} {b})"
+
+
+def shown(dim: Dim) -> str:
+    """The dim as messages have it."""
+    names = {op: name for name, op in _FUNCTIONS.items()}
 
     def combined(op: str, *operands: str) -> str:
-        if op == "?:":
-            return f"({operands[0]} ? {operands[1]} : {operands[2]})"
-        if op == "!":
-            return f"(!{operands[0]})"
-        if op in ("<?", ">?"):
-            a, b = operands
-            return f"({a} {op[0]} {b} ? {a} : {b})"
-        return f"({operands[0]} {op} {operands[1]})"
+        return f"{names[op]}({', '.join(operands)})" if op in names else spelled(op, *operands)
 
-    found: str = folded(dim, value, combined)
-    return found
+    found: str = folded(dim, str, combined)
+    return found[1:-1] if found[0] == "(" else found
 
 
 def symbols(*dims: Dim) -> set[str]:

@@ -235,8 +235,7 @@ class TextSlice(Slice):
             raise Unmapped(f"no argument has the dim {symbol} of {slot.name}")
         while name in known:
             name += "_"
-        text = expressions.text(dim, str)
-        self.output_dims[name] = text[1:-1]
+        self.output_dims[name] = expressions.shown(dim)
         return name
 
     @property

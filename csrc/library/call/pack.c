@@ -101,7 +101,7 @@ pack_gift(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
     }
     void *pointer = at->p;
     at->p = NULL;
-    return cwj_instance_bound(p->layout, pointer, bound);
+    return cwj_instance_around(p->layout, pointer, true, bound, NULL);
 }
 
 PyObject *
@@ -112,7 +112,7 @@ cwj_library_pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p
     }
     PyObject *keeper = cwj_library_keeper(frame, p, pointer), *instance = NULL;
     if (keeper != NULL || !PyErr_Occurred()) {
-        instance = cwj_instance_around(p->layout, pointer, false, keeper);
+        instance = cwj_instance_around(p->layout, pointer, false, NULL, keeper);
     }
     Py_XDECREF(keeper);
     return instance;

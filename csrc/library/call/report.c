@@ -61,40 +61,14 @@ cwj_library_refuse_number(const cwj_library_frame *frame, int k, cwj_fit fit, Py
     return -1;
 }
 
-/* What an operator makes of texts, of which it takes the references; NULL with an exception set. */
-static PyObject *
-text_of_operation(int op, PyObject *const *texts)
-{
-    int count = cwj_dim_operands(op);
-    bool complete = true;
-    for (int i = 0; i < count; i++) {
-        complete &= texts[i] != NULL;
-    }
-    PyObject *text = NULL;
-    if (complete && op == CWJ_DIM_CHOOSE) {
-        text = PyUnicode_FromFormat("(%U ? %U : %U)", texts[0], texts[1], texts[2]);
-    } else if (complete && op == CWJ_DIM_NOT) {
-        text = PyUnicode_FromFormat("!%U", texts[0]);
-    } else if (complete && (op == CWJ_DIM_MIN || op == CWJ_DIM_MAX)) {
-        text = PyUnicode_FromFormat("%s(%U, %U)", op == CWJ_DIM_MIN ? "min" : "max", texts[0],
-                                    texts[1]);
-    } else if (complete) {
-        text = PyUnicode_FromFormat("(%U %s %U)", texts[0], cwj_operator_word(op), texts[1]);
-    }
-    for (int i = 0; i < count; i++) {
-        Py_XDECREF(texts[i]);
-    }
-    return text;
-}
-
-/* ", n is 3 by argument a" is appended to *sources, which becomes NULL where memory is short. */
+/* ", n is 3 by argument a" is appended to *text, which becomes NULL where memory is short. */
 static void
-append_source(const cwj_library_frame *frame, int symbol, PyObject **sources)
+append_source(const cwj_library_frame *frame, int symbol, PyObject **text)
 {
     PyObject *name = PyTuple_GET_ITEM(frame->function->symbols, symbol);
     int source = frame->sources[symbol];
     long long value = frame->symbols[symbol];
-    PyUnicode_AppendAndDel(sources,
+    PyUnicode_AppendAndDel(text,
                            source < 0 || source >= frame->function->nparameters
                                ? PyUnicode_FromFormat(", %U is %lld", name, value)
                                : PyUnicode_FromFormat(", %U is %lld by argument %U", name, value,
@@ -104,30 +78,16 @@ append_source(const cwj_library_frame *frame, int symbol, PyObject **sources)
 PyObject *
 cwj_library_text_of_dim(const cwj_library_frame *frame, const cwj_dim *dim)
 {
-    PyObject *stack[CWJ_MAX_DEPTH], *sources = PyUnicode_FromString(""), *named = PySet_New(NULL);
-    int depth = 0;
-    for (int i = 0; i < dim->count; i++) {
+    PyObject *text = cwj_ask_python("cwrapjit.library.expressions", "shown", "(O)", dim->given);
+    for (int i = 0; text != NULL && i < dim->count; i++) {
         const cwj_dim_step *step = &dim->steps[i];
-        if (step->op == CWJ_DIM_NUMBER) {
-            stack[depth++] = PyUnicode_FromFormat("%lld", (long long)step->value);
-        } else if (step->op == CWJ_DIM_SYMBOL) {
-            PyObject *name = PyTuple_GET_ITEM(frame->function->symbols, step->value);
-            stack[depth++] = Py_NewRef(name);
-            int known = named == NULL ? -1 : PySet_Contains(named, name);
-            if (known == 0 && PySet_Add(named, name) == 0) {
-                append_source(frame, (int)step->value, &sources);
-            }
-        } else {
-            depth -= cwj_dim_operands(step->op) - 1;
-            stack[depth - 1] = text_of_operation(step->op, &stack[depth - 1]);
+        bool known = step->op != CWJ_DIM_SYMBOL;
+        for (int k = 0; k < i; k++) {
+            known |= dim->steps[k].op == CWJ_DIM_SYMBOL && dim->steps[k].value == step->value;
+        }
+        if (!known) {
+            append_source(frame, (int)step->value, &text);
         }
     }
-    PyObject *text = depth == 1 ? stack[0] : PyUnicode_FromString("");
-    Py_ssize_t length = text == NULL ? 0 : PyUnicode_GET_LENGTH(text);
-    if (dim->count > 1 && length > 1 && PyUnicode_READ_CHAR(text, 0) == '(') {
-        Py_SETREF(text, PyUnicode_Substring(text, 1, length - 1)); /* "(n + 1)" */
-    }
-    PyUnicode_AppendAndDel(&text, sources);
-    Py_XDECREF(named);
     return text;
 }

@@ -122,7 +122,7 @@ cwj_library_pack_quick(cwj_library_function *self, PyObject *const *args, cwj_qu
         return Py_NewRef(Py_None);
     }
     if (p->owner == CWJ_OWNER_CALLEE) {
-        return cwj_instance_around(p->layout, slots[0].p, true, NULL);
+        return cwj_instance_around(p->layout, slots[0].p, true, NULL, NULL);
     }
     return cwj_library_pack_borrowed(&frame, p, slots[0].p);
 }

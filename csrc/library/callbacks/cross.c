@@ -121,7 +121,8 @@ number_in(const cwj_library_type *type, const cwj_slot *slot)
 static PyObject *
 instance_in(const cwj_passed *passed, void *pointer)
 {
-    return cwj_instance_around(passed->layout, pointer, false, (PyObject *)cwj_owner_at(pointer));
+    return cwj_instance_around(passed->layout, pointer, false, NULL,
+                               (PyObject *)cwj_owner_at(pointer));
 }
 
 /* A list, with None for NULL; without a dim a NULL ends it. *items: those of structs, as Python may take some
@@ -258,19 +259,12 @@ number_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
     if (fit == CWJ_FITS) {
         return 0;
     }
-    if (fit == CWJ_NO_SUCH_VALUE) {
-        return refuse_result(kind, PyExc_OverflowError,
-                             cwj_text_of_no_such_value(given, type->typenum));
+    PyObject *fault = cwj_scalar_fault(fit, type, given);
+    if (fault != NULL && fit == CWJ_NO_SUCH_KIND) {
+        Py_SETREF(fault, PyUnicode_FromFormat("%U, where C wants %s", fault, type->name));
     }
-    if (fit == CWJ_NO_SUCH_KIND) {
-        PyObject *text = cwj_text_of_other_kind(given, type->typenum), *all = NULL;
-        if (text != NULL) {
-            all = PyUnicode_FromFormat("%U, where C wants %s", text, type->name);
-            Py_DECREF(text);
-        }
-        return refuse_result(kind, PyExc_TypeError, all);
-    }
-    return -1;
+    return refuse_result(kind, fit == CWJ_NO_SUCH_KIND ? PyExc_TypeError : cwj_scalar_error(type),
+                         fault);
 }
 
 static int

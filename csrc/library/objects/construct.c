@@ -121,7 +121,7 @@ instance_at(PyObject *Py_UNUSED(extension), PyObject *args)
     }
     PyObject *owner = (PyObject *)cwj_owner_at((void *)(uintptr_t)address);
     base = owner != NULL ? owner : base == Py_None ? NULL : base;
-    PyObject *made = cwj_instance_around(layout, (void *)(uintptr_t)address, false, base);
+    PyObject *made = cwj_instance_around(layout, (void *)(uintptr_t)address, false, NULL, base);
     Py_DECREF(layout);
     return made;
 }

@@ -139,7 +139,7 @@ read_pointer(const field_object *self, PyObject *instance, const char *at)
     }
     PyObject *keeper = keeper_of(instance, at, pointer);
     PyObject *result =
-        keeper == NULL ? NULL : cwj_instance_around(self->of, pointer, false, keeper);
+        keeper == NULL ? NULL : cwj_instance_around(self->of, pointer, false, NULL, keeper);
     Py_XDECREF(keeper);
     return result;
 }
@@ -311,7 +311,7 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
     case DATA:
         return read_data(self, instance, at);
     case INSIDE:
-        return cwj_instance_around(self->of, at, false, cwj_anchor_of(instance));
+        return cwj_instance_around(self->of, at, false, NULL, cwj_anchor_of(instance));
     case POINTER:
         return read_pointer(self, instance, at);
     case ADDRESS:

@@ -146,9 +146,9 @@ cwj_bases_use(const cwj_instance *root, Py_ssize_t change)
 
 /* ---- new instances ----------------------------------------------------------------- */
 
-/* As cwj_instance_around() and cwj_instance_bound(). */
-static PyObject *
-around(cwj_struct_layout *layout, void *pointer, bool owned, cwj_bound *bound, PyObject *base)
+PyObject *
+cwj_instance_around(cwj_struct_layout *layout, void *pointer, bool owned, cwj_bound *bound,
+                    PyObject *base)
 {
     cwj_instance *self = allocate((PyTypeObject *)layout->cls, layout);
     if (self == NULL) {
@@ -165,18 +165,6 @@ around(cwj_struct_layout *layout, void *pointer, bool owned, cwj_bound *bound, P
         set_pointer(self, pointer);
     }
     return (PyObject *)self;
-}
-
-PyObject *
-cwj_instance_around(cwj_struct_layout *layout, void *pointer, bool owned, PyObject *base)
-{
-    return around(layout, pointer, owned, NULL, base);
-}
-
-PyObject *
-cwj_instance_bound(cwj_struct_layout *layout, void *pointer, cwj_bound *bound)
-{
-    return around(layout, pointer, true, bound, NULL);
 }
 
 int

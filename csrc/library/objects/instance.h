@@ -82,12 +82,10 @@ cwj_instance_use(PyObject *object, Py_ssize_t change)
 }
 
 /* A new instance, of the layout's class, around a pointer that is not NULL. owned: the class' free function ends
- * it, once (also when this fails). base: kept alive, as it has the memory; a tuple: one of
- * these has; or NULL. */
-PyObject *cwj_instance_around(cwj_struct_layout *layout, void *pointer, bool owned, PyObject *base);
-
-/* The same, owned, around an object whose end needs more: bound, which is taken over, or NULL. */
-PyObject *cwj_instance_bound(cwj_struct_layout *layout, void *pointer, cwj_bound *bound);
+ * it, once (also when this fails), with what is bound, which is taken over; or NULL. base: kept alive, as it has
+ * the memory; a tuple: one of these has; or NULL. */
+PyObject *cwj_instance_around(cwj_struct_layout *layout, void *pointer, bool owned,
+                              cwj_bound *bound, PyObject *base);
 
 /* The memory that a borrowed instance stands for is no longer there for Python: later uses raise. Returns -1,
  * without exception, when an array looks into it. */

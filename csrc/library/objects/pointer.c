@@ -74,20 +74,6 @@ cwj_pointer_around(PyTypeObject *type, void *address, PyObject *item, bool reado
     return (PyObject *)self;
 }
 
-static PyObject *
-refuse(const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    PyObject *text = PyUnicode_FromFormatV(format, list);
-    va_end(list);
-    if (text != NULL) {
-        PyErr_Format(PyExc_TypeError, "Pointer(): %U", text);
-        Py_DECREF(text);
-    }
-    return NULL;
-}
-
 /* An array's items as declarations call them: "float64". */
 static PyObject *
 name_of(PyArray_Descr *descr)
@@ -100,13 +86,17 @@ of_array(PyTypeObject *type, PyArrayObject *array)
 {
     PyArray_Descr *descr = PyArray_DESCR(array);
     if (PyDataType_REFCHK(descr)) {
-        return refuse("C must not write over the objects in an array of %R", descr);
+        return PyErr_Format(PyExc_TypeError,
+                            "Pointer(): C must not write over the objects in an array of %R",
+                            descr);
     }
     if (!PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array)) {
-        return refuse("the array must be contiguous");
+        return PyErr_Format(PyExc_TypeError, "Pointer(): the array must be contiguous");
     }
     if (!PyArray_ISBEHAVED_RO(array)) {
-        return refuse("the array must be aligned, and in the machine's byte order");
+        return PyErr_Format(
+            PyExc_TypeError,
+            "Pointer(): the array must be aligned, and in the machine's byte order");
     }
     bool is_number = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
     PyObject *item = is_number ? name_of(descr) : PyUnicode_FromString("");
@@ -150,8 +140,9 @@ pointer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (PyObject_CheckBuffer(given)) {
         return of_buffer(type, given);
     }
-    return refuse("wanted an array or a buffer, whose memory C gets, got %s",
-                  Py_TYPE(given)->tp_name);
+    return PyErr_Format(PyExc_TypeError,
+                        "Pointer(): wanted an array or a buffer, whose memory C gets, got %s",
+                        Py_TYPE(given)->tp_name);
 }
 
 /* ---- functions of C's ------------------------------------------------------------------------ */

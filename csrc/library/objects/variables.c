@@ -2,16 +2,12 @@
 #include "library/objects/looks.h"
 #include "library/objects/foreign_memory.h"
 
-#include <stdint.h>
-
 PyDoc_STRVAR(scalar_at_doc, "scalar_at(address, type, /)\n--\n\nThe number at an address.");
 PyDoc_STRVAR(store_scalar_doc, "store_scalar(address, type, value, name, /)\n--\n\n"
                                "Check a number, and put it at an address.");
-PyDoc_STRVAR(
-    array_at_doc,
-    "array_at(address, type, shape, order='C', owner=None, writeable=True, free=0)\n--\n\n"
-    "An array over memory. Its base is owner, or a capsule that calls free(address) in the end\n"
-    "and keeps owner.");
+PyDoc_STRVAR(array_at_doc,
+             "array_at(address, type, shape, order='C', owner=None, writeable=True)\n--\n\n"
+             "An array over memory, whose base is owner.");
 
 /* For PyArg_ParseTuple(). */
 static int
@@ -90,27 +86,24 @@ store_scalar(PyObject *Py_UNUSED(extension), PyObject *args)
 static PyObject *
 array_at(PyObject *Py_UNUSED(extension), PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"address", "type",      "shape", "order",
-                            "owner",   "writeable", "free",  NULL};
+    static char *names[] = {"address", "type", "shape", "order", "owner", "writeable", NULL};
     PyArray_Descr *descr;
     PyObject *owner = Py_None;
     PyArray_Dims shape = {NULL, 0};
     const char *order = "C";
-    unsigned long long release = 0;
     int writeable = 1;
     void *address;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|sOpK:array_at", names, to_address,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|sOp:array_at", names, to_address,
                                      &address, to_descr, &descr, PyArray_IntpConverter, &shape,
-                                     &order, &owner, &writeable, &release)) {
+                                     &order, &owner, &writeable)) {
         PyDimMem_FREE(shape.ptr);
         return NULL;
     }
-    PyObject *array = cwj_array_around(descr, shape.len, shape.ptr, order[0] == 'F', address,
-                                       (void (*)(void *))(uintptr_t)release,
-                                       owner == Py_None ? NULL : owner, writeable != 0);
+    PyObject *array = cwj_array_over(descr, shape.len, shape.ptr, NULL, order[0] == 'F', address,
+                                     writeable != 0, owner == Py_None ? NULL : owner);
     PyDimMem_FREE(shape.ptr);
     Py_DECREF(descr);
-    if (array != NULL && release == 0 && cwj_looks_add(array, owner, owner, address) < 0) {
+    if (array != NULL && cwj_looks_add(array, owner, owner, address) < 0) {
         Py_CLEAR(array);
     }
     return array;

@@ -28,12 +28,6 @@ static const char *const words[] = {[CWJ_DIM_NOT] = "!",     [CWJ_DIM_MULTIPLY] 
                                     [CWJ_DIM_AND] = "&&",    [CWJ_DIM_OR] = "||",
                                     [CWJ_DIM_CHOOSE] = "?:"};
 
-const char *
-cwj_operator_word(int op)
-{
-    return words[op];
-}
-
 static int
 operator_of(PyObject *word)
 {
@@ -100,6 +94,7 @@ cwj_dim_read(cwj_dim *dim, PyObject *given, PyObject *symbols, const char *who)
         }
     }
     dim->count = (int)count;
+    dim->given = Py_NewRef(given);
     return check_depth(dim, given, who);
 }
 
@@ -107,6 +102,7 @@ void
 cwj_dim_clear(cwj_dim *dim)
 {
     PyMem_Free(dim->steps);
+    Py_XDECREF(dim->given);
     *dim = (cwj_dim){0};
 }
 

@@ -13,6 +13,7 @@ enum {
 typedef struct cwj_dim {
     cwj_dim_step *steps; /* owned */
     int count; /* 0: anything */
+    PyObject *given; /* owned tuple: what they were made of; NULL as long as there are none */
 } cwj_dim;
 
 /* The value of a symbol that a C function returns, or a member of a struct: "size(v)", "v->size". */
@@ -33,9 +34,6 @@ cwj_dim_symbol(const cwj_dim *dim)
 {
     return dim->count == 1 && dim->steps[0].op == CWJ_DIM_SYMBOL ? (int)dim->steps[0].value : -1;
 }
-
-/* How an operator is written (see description.py). */
-const char *cwj_operator_word(int op);
 
 /* Symbols that are not there yet are appended to the list. Return -1 with an exception set. */
 int cwj_symbol_index(PyObject *symbols, PyObject *name);
