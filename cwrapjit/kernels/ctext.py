@@ -186,7 +186,7 @@ def _replaced(parts: Sequence[Token], at: int, facts: Mapping[str, str]) -> tupl
 ELEMENT = {
     "_ind": Index(
         {"size": "(Ndims_full__i ? dims_full__i[0] * strides_full__i[0] : 1)", "ndim": "Ndims_full__i"},
-        "cwj_index_along",
+        "cwr_index_along",
     )
 }
 
@@ -355,7 +355,7 @@ def letter_types(types: Mapping[str, np.dtype[Any]]) -> str:
         name = value_type(dtype)
         made = f"(({name})(__VA_ARGS__))"
         if dtype.kind == "c":
-            made = f"cwj_parts(cwj_make_{name}, __VA_ARGS__, 0, 0)"
+            made = f"cwr_parts(cwj_make_{name}, __VA_ARGS__, 0, 0)"
         text += f"typedef {name} {letter};\n#define {letter}(...) {made}\n"
     return text
 
@@ -399,7 +399,7 @@ def _complex_helpers(used: set[str], own: set[str]) -> str:
     """<complex.h>, and functions that take complex numbers beside others, as in C++."""
     text = includes(used | {"CMPLX"}, own)
     text += "#include <math.h>\n#include <cwj_complex.h>\n"
-    text += "#define cwj_parts(make, real, imag, ...) make(real, imag)\n"
+    text += "#define cwr_parts(make, real, imag, ...) make(real, imag)\n"
     for name in sorted(used & _OF_ANY):
         others = f"float: {name}f, long double: {name}l, default: {name}"
         text += _COMPLEX_CALL.format(name=name, made=name, others=others)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from cwrapjit._cwrapjit import CompileWarning, Function
-from cwrapjit._tokens import words
-from cwrapjit.kernels.parameters import Parameter
+from cwrapjit._tokens import code, words
+from cwrapjit.kernels.parameters import Parameter, refuse_at
 
 _OF_CALLS = ("axis", "dtype", "keepdims", "out", "size")
+_OURS = ("cwr_", "raw__", "raw_at__", "raw_in__")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 
 
@@ -27,6 +29,11 @@ def check_texts(who: str, texts: Mapping[str, Any]) -> None:
     for what, text in texts.items():
         if not isinstance(text, str):
             raise TypeError(f"{who}: {what} must be a str, not {type(text).__name__}")
+        found = code(text) if "#" in text else []
+        for before, name in itertools.pairwise(found):
+            if before.text in ("define", "undef") and name.text.startswith(_OURS):
+                problem = f"{name.text!r} is a name of generated code: a macro needs another one, found"
+                refuse_at(text, name.at, who, what, problem)
 
 
 def warn_of_unset(who: str, outputs: Sequence[Parameter], texts: Iterable[str]) -> None:

@@ -195,7 +195,7 @@ class Statement:
         names += "".join(ctext.raw_accessor(raw) for raw in raws if raw.ndim is not None)
         if "_ind" in self._words:
             axis = ctext.checked_axis("_ind.get()", "Ndims_full__i", "axis") if checked else "axis"
-            names += f"#define cwj_index_along(axis) {_ALONG % axis}\n"
+            names += f"#define cwr_index_along(axis) {_ALONG % axis}\n"
         front = before + letters
         preamble = ctext.rewrite(self._texts["preamble"], (), self._who, "preamble", {})
         return f"{front}{preamble}\n{behind}{names}", front.count("\n")

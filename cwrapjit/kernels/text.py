@@ -28,7 +28,7 @@ _TYPE_WORDS = frozenset("char short int long float double signed unsigned void _
 _NO_NAMES = _TYPE_WORDS | _QUALIFIERS | _STORAGE | {"static", *_TAGS}
 _OF_C = re.compile(r"<\w+\.h>")
 # Of a type, as NumPy's dtypes have it. It names none, as each word may be a macro.
-_KIND = """#define cwj_kind(type) _Generic((type)0, __typeof__(0.f): 'f', __typeof__(0.): 'f', \\
+_KIND = """#define cwr_kind(type) _Generic((type)0, __typeof__(0.f): 'f', __typeof__(0.): 'f', \\
     __typeof__(0.L): 'f', default: (type)2 == 1 ? 'b' : (type)-1 < 0 ? 'i' : 'u')
 """
 
@@ -181,7 +181,7 @@ class Text:
             is_so = f"sizeof({spelled}) == {dtype.itemsize}"
             kinds = "iufb" if is_plain else "iuf"  # npy_bool is an unsigned char
             if dtype.kind in kinds and dtype.char != "e" and not by_size:
-                is_so += f" && cwj_kind({spelled}) == '{dtype.kind}'"
+                is_so += f" && cwr_kind({spelled}) == '{dtype.kind}'"
             wrong = f"{whose} is of type {spelled}, which was read as {dtype.name}, and is another one to C"
             made.append(f'_Static_assert({is_so}, "{wrong}");')
         if not made:

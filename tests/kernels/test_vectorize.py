@@ -1233,6 +1233,56 @@ def test_macros_that_change_the_users_text_alone(optimize: str, macros: str, n: 
 
 
 @pytest.mark.parametrize(
+    "line",
+    ["#define NAME 5", "#define NAME(i) i", "#undef NAME", '#pragma push_macro("NAME")', "#un\\\ndef NAME"],
+)
+@pytest.mark.parametrize("name", ["item__x", "ctype__x", "dims_slice__x", "strides_full__x", "cwj_at__x"])
+def test_macros_of_names_that_generated_text_has(tmp_path: Any, line: str, name: str) -> None:
+    """Generated text defines them anew, or breaks in a line that nobody wrote."""
+    text = f"\n{line.replace('NAME', name)}\n"
+    for work in (
+        lambda: vectorize(f"{text}double f(double x) {{ return x; }}"),
+        lambda: vectorize(f"{text}double f(const double x[n], long n) {{ return x[n - 1]; }}"),
+        lambda: vectorize(f"{text}T f(T x) {{ return x; }}")(1.0),
+        lambda: cwrapjit.function(
+            "f", signature="x() -> y()", Ccode_slice_eval={np.int8: f"{text}return true;"}
+        ),
+        lambda: ElementwiseKernel("T x", "T y", "y = x", preamble=text)(X),
+        lambda: ElementwiseKernel("T x", "T y", f"{text}y = x")(X),
+        lambda: ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", preamble=text)(X.real),
+    ):
+        error = refuses(cwrapjit.CompileError, work, f"{name!r} is a name of generated code")
+        assert error.text == text.split("\n")[error.lineno - 1] and name in error.text
+    if line == "#define NAME 5":
+        (tmp_path / "own.h").write_text(text)
+        plain = '#include "own.h"\ndouble f(double x) { return x; }'
+        if not name.startswith("cwj_"):
+            refuses(
+                cwrapjit.CompileError,
+                lambda: vectorize(plain, include_dirs=[tmp_path]),
+                "macro",
+                "generated code",
+            )
+        work = lambda: vectorize(GOOD, define_macros=[f"{name}=5"])  # noqa: E731
+        refuses(cwrapjit.CompileError, work, f"{name!r} is a name of generated code")
+
+
+def test_macros_of_names_like_those_of_generated_text() -> None:
+    text = '#define item__other 5\n#pragma push_macro("other")\n#pragma pop_macro("other")\n'
+    assert vectorize(f"{text}double f(double x) {{ return x + item__other; }}")(1.0) == 6.0
+
+
+@pytest.mark.parametrize("name", ["raw__x", "raw_at__x", "cwr_acc"])
+@pytest.mark.parametrize("line", ["#define", "# undef"])
+def test_macros_of_names_that_kernels_have(line: str, name: str) -> None:
+    text, words = f"\n{line} {name}\n", f"preamble: {name!r} is a name of generated code"
+    refuses(ValueError, lambda: ElementwiseKernel("raw T x", "T y", "y = x[0]", preamble=text), words)
+    refuses(
+        ValueError, lambda: ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", preamble=text), words
+    )
+
+
+@pytest.mark.parametrize(
     "macro", ["int long", "return return 1 +", "const", "static", "if(x) if (!(x))", "char int"]
 )
 def test_macros_that_would_change_the_code_around_them(tmp_path: Any, macro: str) -> None:

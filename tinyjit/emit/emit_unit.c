@@ -215,18 +215,30 @@ static tj_status end(tj_emitter *this)
     return this->out->failed ? TJ_NO_MEMORY : TJ_OK;
 }
 
+/* What an included file must leave alone. */
+static void add_guard(const tj_spec *spec, tj_text *guard)
+{
+    tj_text_puts(guard, "#if " TJ_OUR_WORDS);
+    for (const char *const *prefix = tj_value_prefixes; *prefix; prefix++)
+        for (int k = 0; k < spec->noperands; k++)
+            tj_text_printf(guard, " || defined %s%s", *prefix, spec->operands[k].name);
+    tj_text_puts(guard, "\n#error a file that is included makes a macro of a word of C, or of "
+                        "generated code, which changes the code around it\n#endif\n");
+}
+
 static void emit_header(tj_emitter *this)
 {
-    static const char guard[] = "#if " TJ_OUR_WORDS "\n"
-                                "#error a file that is included makes a macro of a word "
-                                "of C, which changes the code around it\n#endif\n";
     const tj_piece *header = &this->spec->header;
+    tj_text guard = {0};
     if (!header->length)
         return;
-    bool includes = tj_bytes_hold(header->text, header->length, "include \"");
+    if (tj_bytes_hold(header->text, header->length, "include \""))
+        add_guard(this->spec, &guard);
     tj_text_puts(this->out, "/* ---- header ---- */\n\n");
-    tj_emit_piece(this, header, includes ? guard : "");
+    tj_emit_piece(this, header, guard.data ? guard.data : "");
     tj_text_puts(this->out, "\n");
+    this->out->failed |= guard.failed;
+    tj_text_clear(&guard);
 }
 
 static void emit_implied_headers(tj_emitter *this)

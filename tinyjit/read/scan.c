@@ -19,7 +19,23 @@ struct tj_scanner {
     tj_expanded text;      /* owned: the last one */
     int seen;              /* some of these, anywhere */
     bool is_part;          /* text of ours follows */
+    const tj_spec *spec;   /* of what follows, or NULL */
 };
+
+const char *const tj_value_prefixes[] = {"item__",
+                                         "ctype__",
+                                         "data_slice__",
+                                         "data__",
+                                         "dims_slice__",
+                                         "strides_slice__",
+                                         "Ndims_slice__",
+                                         "dims_full__",
+                                         "strides_full__",
+                                         "Ndims_full__",
+                                         "sizeof_element__",
+                                         "CHECK_CONTIGUOUS__",
+                                         "CHECK_CONTIGUOUS_AND_SETERROR__",
+                                         NULL};
 
 /* What is harmless alone. */
 enum {
@@ -222,8 +238,40 @@ static void check_unconditional(scan *this, const tj_tokens *tokens)
     }
 }
 
+/* Whether text of ours has this name, which stands for something else in each slice. */
+static bool is_generated(const tj_spec *spec, const tj_token *name)
+{
+    bool found = spec && tj_token_starts(name, "cwj_");
+    for (const char *const *prefix = tj_value_prefixes; spec && !found && *prefix; prefix++)
+        for (int k = 0; k < spec->noperands && !found; k++)
+            found = tj_token_is_joined(name, *prefix, spec->operands[k].name);
+    return found;
+}
+
+/* Refuses the directive at i where it makes or ends a macro of a name of ours, or keeps it. */
+static void check_generated(scan *this, const tj_tokens *raw, size_t i)
+{
+    bool keeps = tj_token_at(raw, i + 1, "pragma") &&
+                 tj_token_among(raw, i + 2, "push_macro pop_macro") && i + 4 < raw->count &&
+                 raw->items[i + 4].kind == TJ_TOKEN_STRING;
+    if (!keeps && !(tj_token_among(raw, i + 1, "define undef") && tj_token_is_name(raw, i + 2)))
+        return;
+    tj_token name = raw->items[keeps ? i + 4 : i + 2];
+    if (keeps) { /* without its quotes */
+        name.text++;
+        name.length -= 2;
+        name.start++;
+        name.end--;
+    }
+    if (is_generated(this->shared->spec, &name))
+        refuse_token(this, &name, "'%.*s' is a name of generated code: a macro needs another one");
+}
+
 static void check_words(scan *this, const tj_tokens *raw)
 {
+    for (size_t i = 0; i < raw->count && !this->refused; i++)
+        if (tj_token_directs(raw, i))
+            check_generated(this, raw, i);
     for (size_t i = 0; i < raw->count && !this->refused; i++)
         if (tj_token_directs(raw, i) && tj_token_at(raw, i + 1, "define") &&
             tj_token_among(raw, i + 2, TJ_OUR_WORDS) &&
@@ -297,13 +345,15 @@ static tj_status define(tj_scanner *scanner, const char *macro, tj_messages *mes
     return status;
 }
 
-tj_scanner *tj_scanner_new(const tj_environment *environment, bool is_part, tj_messages *messages)
+tj_scanner *tj_scanner_new(const tj_environment *environment, bool is_part, const tj_spec *spec,
+                           tj_messages *messages)
 {
     tj_scanner *scanner = tj_alloc_zeroed(1, sizeof *scanner);
     tj_status status = TJ_NO_MEMORY;
     if (scanner) {
         scanner->expander = tj_expander_new();
         scanner->is_part = is_part;
+        scanner->spec = spec;
     }
     if (scanner && scanner->expander)
         status = TJ_OK;
@@ -322,7 +372,7 @@ tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece
                         tj_messages *messages)
 {
     size_t before = messages->count;
-    tj_scanner *scanner = tj_scanner_new(environment, is_part, messages);
+    tj_scanner *scanner = tj_scanner_new(environment, is_part, NULL, messages);
     if (scanner && messages->count == before)
         tj_scanner_check(scanner, piece, TJ_FILE_SCOPE, messages);
     tj_scanner_free(scanner);
@@ -332,7 +382,7 @@ tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece
 tj_status tj_check_types(const tj_piece *piece, tj_messages *messages)
 {
     size_t before = messages->count;
-    tj_scanner *scanner = tj_scanner_new(NULL, false, messages);
+    tj_scanner *scanner = tj_scanner_new(NULL, false, NULL, messages);
     scan this = {.shared = scanner, .piece = piece, .messages = messages};
     if (scanner) {
         scanner->declared.complete = true;

@@ -9,6 +9,9 @@
     "|| defined int || defined return || defined sizeof || defined static || defined struct || "  \
     "defined typedef || defined void || defined while"
 
+/* What stands in front of an operand's name in the names that snippets have for it. */
+extern const char *const tj_value_prefixes[]; /* NULL-terminated */
+
 /* Where a text stands. */
 typedef enum tj_scope {
     TJ_FILE_SCOPE, /* declarations and functions */
@@ -19,9 +22,10 @@ typedef enum tj_scope {
 typedef struct tj_scanner tj_scanner;
 
 /* The scanner knows the macros of the environment (NULL: none); faults in them become
- * messages. is_part: text of ours follows. Returns NULL without memory; messages->failed is set
- * then. */
-tj_scanner *tj_scanner_new(const tj_environment *environment, bool is_part, tj_messages *messages);
+ * messages. is_part: text of ours follows; spec (NULL: none): of this function. Returns NULL without
+ * memory; messages->failed is set then. */
+tj_scanner *tj_scanner_new(const tj_environment *environment, bool is_part, const tj_spec *spec,
+                           tj_messages *messages);
 void tj_scanner_free(tj_scanner *scanner);
 /* As tj_scan_check(), for a text that follows those scanned before. */
 tj_status tj_scanner_check(tj_scanner *scanner, const tj_piece *piece, tj_scope scope,

@@ -64,7 +64,7 @@ static tj_status scan_pieces(const tj_environment *environment, const tj_spec *s
                              tj_messages *messages, tj_error *error)
 {
     size_t before = messages->count;
-    tj_scanner *scanner = tj_scanner_new(environment, true, messages);
+    tj_scanner *scanner = tj_scanner_new(environment, true, spec, messages);
     if (scanner)
         scan_with(scanner, spec, messages);
     tj_scanner_free(scanner);

@@ -53,7 +53,7 @@ static tj_status check_macros(const tj_environment *environment, tj_messages *me
         status = check_macro_name(*macro, error);
     if (status)
         return status;
-    tj_scanner_free(tj_scanner_new(environment, false, messages));
+    tj_scanner_free(tj_scanner_new(environment, false, NULL, messages));
     if (messages->failed)
         return tj_fail_no_memory(error);
     return messages->count ? tj_fail(error, TJ_COMPILE_FAILED, "define_macros: see the messages")

@@ -159,7 +159,7 @@ tj_status tj_graph_check(const tj_environment *environment, const tj_graph *grap
     tj_status status = check_frame(graph, error);
     if (status)
         return status;
-    this.scanner = tj_scanner_new(environment, true, messages);
+    this.scanner = tj_scanner_new(environment, true, NULL, messages);
     if (this.scanner && include_headers(&this, graph))
         tj_graph_each_text(graph, check_text, &this);
     else

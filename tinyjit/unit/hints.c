@@ -7,8 +7,7 @@
 #include <limits.h>
 
 #include "emit/emit.h"
-#include "read/lexer.h"
-#include "read/tokens.h"
+#include "read/scan.h"
 
 void tj_message_add_hint(tj_message *message, const tj_text *hint)
 {
@@ -234,20 +233,6 @@ void tj_message_hint(tj_message *message, const tj_piece *piece)
 
 /* ---- for the snippets of functions ------------------------------------------------- */
 
-static const char *const prefixes[] = {"item__",
-                                       "ctype__",
-                                       "data_slice__",
-                                       "data__",
-                                       "dims_slice__",
-                                       "strides_slice__",
-                                       "Ndims_slice__",
-                                       "dims_full__",
-                                       "strides_full__",
-                                       "Ndims_full__",
-                                       "sizeof_element__",
-                                       "CHECK_CONTIGUOUS__",
-                                       "CHECK_CONTIGUOUS_AND_SETERROR__"};
-
 static void list_operands(const tj_spec *spec, tj_text *hint)
 {
     for (int k = 0; k < spec->noperands; k++)
@@ -265,9 +250,9 @@ static const tj_operand *find_operand(const tj_spec *spec, const char *name)
 /* "item__z" and its like, of an operand that there is not; or the bare name of one. */
 static void hint_name(const tj_spec *spec, const char *name, tj_text *hint)
 {
-    for (size_t i = 0; !hint->length && i < sizeof prefixes / sizeof *prefixes; i++) {
-        size_t length = strlen(prefixes[i]);
-        if (!strncmp(name, prefixes[i], length) && !find_operand(spec, name + length)) {
+    for (const char *const *prefix = tj_value_prefixes; !hint->length && *prefix; prefix++) {
+        size_t length = strlen(*prefix);
+        if (!strncmp(name, *prefix, length) && !find_operand(spec, name + length)) {
             tj_text_printf(hint, "there is no operand '%s'; there are ", name + length);
             list_operands(spec, hint);
         }
