@@ -165,7 +165,11 @@ class Slice:
         dims = []
         for dim in slot.parameter.dims:
             if len(dim) != 1:
-                raise Unmapped(f"a dim of {slot.name} is computed, which prototypes cannot say")
+                named = "".join(f"[{each[0] if len(each) == 1 else 'k'}]" for each in slot.parameter.dims)
+                raise Unmapped(
+                    f"the dim {expressions.shown(dim)} of {slot.name} is computed, and only a result of a "
+                    f"text may have such: wanted a name, as in {slot.name}{named} beside `long k`"
+                )
             dims.append(dim[0])
         if slot.parameter.order == "F" and len(dims) > 1:
             raise Unmapped(f"{slot.name} is in Fortran order")

@@ -227,10 +227,14 @@ def shown(dim: Dim) -> str:
     names = {op: name for name, op in _FUNCTIONS.items()}
 
     def combined(op: str, *operands: str) -> str:
-        return f"{names[op]}({', '.join(operands)})" if op in names else spelled(op, *operands)
+        return f"{names[op]}({', '.join(map(_bare, operands))})" if op in names else spelled(op, *operands)
 
     found: str = folded(dim, str, combined)
-    return found[1:-1] if found[0] == "(" else found
+    return _bare(found)
+
+
+def _bare(made: str) -> str:
+    return made[1:-1] if made.startswith("(") else made
 
 
 def symbols(*dims: Dim) -> set[str]:

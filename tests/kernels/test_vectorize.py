@@ -1037,7 +1037,7 @@ def test_what_may_overlap_is_not_said_to_be_apart(tier: str, tmp_path: pathlib.P
         ("double f(const double x[], int n) { return 0; }", "x.n., beside `int n`, is an array", 1),
         ("void f(const double x[n], int n, double *y) { }", "OUT in front of it makes it a result", 1),
         ("void f(const double x[n], int n) { }", "takes or gives nothing", 1),
-        ("\ndouble f(const double x[n + 1], int n) { return x[n]; }", "a dim of x is computed", 2),
+        ("\ndouble f(const double x[n + 1], int n) { return x[n]; }", "the dim n \\+ 1 of x is computed", 2),
         ("void f(int n, OUT double x[n]) { }", "no argument has the dim n of x", 1),
         ("void f(const T x[n], OUT T y[n - m], int n, int m) { }", "no argument has the dim m of y", 1),
         ("double f(int n,\n const foo x[n]) { return 0; }", "foo is not a known type", 2),
@@ -1484,3 +1484,33 @@ def test_a_line_may_be_continued_anywhere(text: str, continued: str) -> None:
 def test_faults_keep_their_lines_where_lines_are_continued() -> None:
     text = "dou\\\nble f(dou\\\nble al\\\npha) {\n    return alp\\\nha + missing;\n}"
     assert refused(text, "missing").lineno == 6
+
+
+@pytest.mark.parametrize("dims", ["[2][{}]", "[{}]"])
+@pytest.mark.parametrize("parameters", ["long n, const double x[n]", "const double x[n], long n"])
+def test_computed_lengths_are_spelled_as_people_write_them(parameters: str, dims: str) -> None:
+    for dim, shown, value in (
+        ("min(n - 5, 0)", "min(n - 5, 0)", -2),
+        ("2 - max( n>3 ? n : 4,n+1 )", "2 - max((n > 3) ? n : 4, n + 1)", -2),
+        ("min(n, n*(n - 9)/2, 7)", "min(min(n, (n * (n - 9)) / 2), 7)", -9),
+        ("n - 5", "n - 5", -2),
+    ):
+        text = f"void f({parameters}, OUT double y{dims.format(dim)}) {{ }}"
+        lib = library("lib", source=text)
+        for f in (vectorize(text), lib.f):
+            refuses(ValueError, lambda f=f: f(np.ones(3)), f"= {shown} is {value} with n = 3;")
+            assert list(f.output_dims.values()) == [shown]
+
+
+def test_a_computed_length_of_an_argument_says_what_to_write() -> None:
+    text = (
+        "void f(long n, const double x[n], const double z[2][min(n - 1, 3)], OUT double *y) { *y = z[1][1]; }"
+    )
+    refused(
+        text, r"the dim min\(n - 1, 3\) of z is computed.* wanted a name, as in z\[2\]\[k\] beside `long k`"
+    )
+    f = library("lib", source=text).f
+    assert f(np.ones(3), np.ones((2, 2))) == 1.0
+    refuses(
+        ValueError, lambda: f(np.ones(3), np.ones((2, 3))), "f(): dim 1 of argument z is 3, but must be 2"
+    )

@@ -266,6 +266,7 @@ def test_messages_show_dims_as_c_writes_them(lib: Any) -> None:
         ("n + k * 2", 8, "n + (k * 2)"),
         ("n > k ? n : max(n, k, 1)", 3, "(n > k) ? n : max(max(n, k), 1)"),
         ("!n + (n && !k)", 0, "!n + (n && !k)"),
+        ("max(n - k, n * (k - 1)) + 2", 6, "max(n - k, n * (k - 1)) + 2"),
     ):
         g = lib.function(G, dims={"x": dim}, hidden={"v": None})
         error = refuses(ValueError, lambda g=g: g(2, 3, np.ones(5)), "argument x")
