@@ -22,21 +22,6 @@ struct tj_scanner {
     const tj_spec *spec;   /* of what follows, or NULL */
 };
 
-const char *const tj_value_prefixes[] = {"item__",
-                                         "ctype__",
-                                         "data_slice__",
-                                         "data__",
-                                         "dims_slice__",
-                                         "strides_slice__",
-                                         "Ndims_slice__",
-                                         "dims_full__",
-                                         "strides_full__",
-                                         "Ndims_full__",
-                                         "sizeof_element__",
-                                         "CHECK_CONTIGUOUS__",
-                                         "CHECK_CONTIGUOUS_AND_SETERROR__",
-                                         NULL};
-
 /* What is harmless alone. */
 enum {
     PASTES = 1,     /* ## */

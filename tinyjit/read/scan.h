@@ -9,9 +9,6 @@
     "|| defined int || defined return || defined sizeof || defined static || defined struct || "  \
     "defined typedef || defined void || defined while"
 
-/* What stands in front of an operand's name in the names that snippets have for it. */
-extern const char *const tj_value_prefixes[]; /* NULL-terminated */
-
 /* Where a text stands. */
 typedef enum tj_scope {
     TJ_FILE_SCOPE, /* declarations and functions */

@@ -85,6 +85,9 @@ void tj_messages_add_at(tj_messages *messages, const tj_piece *piece, size_t sta
 
 /* ---- vocabulary.c ----------------------------------------------------------------- */
 
+/* What stands in front of an operand's name in the names that snippets have for it. */
+extern const char *const tj_value_prefixes[]; /* NULL-terminated */
+
 tj_word tj_word_of(const char *name, size_t length);
 
 /* ---- names.c ----------------------------------------------------------------- */

@@ -122,3 +122,18 @@ tj_word tj_word_of(const char *name, size_t length)
     }
     return TJ_NO_WORD;
 }
+
+const char *const tj_value_prefixes[] = {"item__",
+                                         "ctype__",
+                                         "data_slice__",
+                                         "data__",
+                                         "dims_slice__",
+                                         "strides_slice__",
+                                         "Ndims_slice__",
+                                         "dims_full__",
+                                         "strides_full__",
+                                         "Ndims_full__",
+                                         "sizeof_element__",
+                                         "CHECK_CONTIGUOUS__",
+                                         "CHECK_CONTIGUOUS_AND_SETERROR__",
+                                         NULL};

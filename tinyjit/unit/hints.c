@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "emit/emit.h"
-#include "read/scan.h"
+#include "read/tokens.h"
 
 void tj_message_add_hint(tj_message *message, const tj_text *hint)
 {
