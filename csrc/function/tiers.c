@@ -136,6 +136,12 @@ cwj_tiers_emit(const cwj_function_object *self, const int *running, tj_text *tex
     }
     status = tj_emit_loops(&self->spec->tj, profiles, seen != NULL ? &call : NULL,
                            self->code.all_names, text);
+    if (decl->cookie_size > 0) { /* libtcc's code fills it */
+        tj_text_printf(text,
+                       "_Static_assert(sizeof(cwj_cookie__%s) == %zu, \"libtcc lays the cookie "
+                       "out otherwise\");\n",
+                       self->spec->tj.name, decl->cookie_size);
+    }
 done:
     tj_free(profiles);
     tj_free(loops);

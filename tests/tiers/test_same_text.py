@@ -223,3 +223,22 @@ def test_attributes_that_libtcc_heeds_reach_both_tiers() -> None:
     assert both(cwrapjit.vectorize(text), 1) == 3207
     mine = "#define __attribute__(x)\ntypedef int v __attribute__((mode(DI)));\n"
     assert both(cwrapjit.vectorize(f"{mine}int f(int x) {{ return x + sizeof(v); }}"), 1) == 5
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "member",
+    [
+        "enum { A } __attribute__((packed)) first;",
+        "char c; int first __attribute__((aligned(2)));",
+        "char first, b __attribute__((aligned(16))), c;",
+    ],
+)
+def test_cookies_that_compilers_lay_out_otherwise_stay_libtccs(member: str) -> None:
+    """validate is libtcc's code in both tiers."""
+    body = "item__output() = item__a() + cookie->first + cookie->last; return true;"
+    f = wrap(
+        ((),), (), body, Ccode_cookie_struct=f"{member} char last;",
+        Ccode_validate="cookie->last = 3; return true;",
+    )  # fmt: skip
+    assert stays(f, "cookie", 1.0) == 4
