@@ -53,7 +53,7 @@ def _key(arrays: Sequence[Any], nargs: int, axis: Any, keepdims: bool) -> Any:
     seen first. Axes of other types may be equal to ints, but are refused."""
     if not (axis is None or type(axis) is int or (type(axis) is tuple and all(type(k) is int for k in axis))):
         return None
-    key: tuple[Any, ...] = (axis, bool(keepdims), nargs)
+    key: tuple[Any, ...] = (axis, not keepdims, nargs)
     for each in arrays:
         if type(each) is np.ndarray:
             key += (each.dtype.num, each.shape, each.strides)
