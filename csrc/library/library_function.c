@@ -159,8 +159,7 @@ find_layouts(cwj_library_function *self)
 {
     for (int k = 0; k <= self->nparameters; k++) {
         cwj_parameter *p = k == self->nparameters ? &self->result : &self->parameters[k];
-        bool is_object = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES || p->role == CWJ_STRUCT;
-        if (is_object && (p->layout = cwj_layout_of(p->cls)) == NULL) {
+        if (cwj_role_is(p->role, CWJ_OBJECT) && (p->layout = cwj_layout_of(p->cls)) == NULL) {
             return -1;
         }
     }

@@ -203,15 +203,6 @@ take_one(cwj_library_frame *frame, int k)
     return status;
 }
 
-/* True when Python code may run while it is taken: __index__, __iter__, __buffer__, __fspath__,
- * codecs, converters. */
-static inline bool
-may_run_python(cwj_role role)
-{
-    return role == CWJ_VALUE || role == CWJ_ITEMS || role == CWJ_STRING || role == CWJ_TEXTS ||
-           role == CWJ_BUFFER || role == CWJ_CALLBACK || role == CWJ_STREAM;
-}
-
 /* Pointers last: the Python code that runs for other arguments may resize an array, or free a C
  * object. */
 static int
@@ -220,7 +211,7 @@ take_all(cwj_library_frame *frame)
     const cwj_library_function *function = frame->function;
     for (int last = 0; last < 2; last++) {
         for (int k = 0; k < function->nparameters; k++) {
-            bool late = !may_run_python(function->parameters[k].role);
+            bool late = !cwj_role_is(function->parameters[k].role, CWJ_PYTHON);
             if (late == last && take_one(frame, k) < 0) {
                 return -1;
             }

@@ -50,8 +50,7 @@ append_base(PyObject *list, PyObject *given)
 static bool
 is_memory(const cwj_parameter *p)
 {
-    return p->argument >= 0 && (p->role == CWJ_ARRAY || p->role == CWJ_HANDLE ||
-                                p->role == CWJ_STRUCT || p->role == CWJ_ADDRESS);
+    return p->argument >= 0 && cwj_role_is(p->role, CWJ_MEMORY);
 }
 
 bool
@@ -114,11 +113,9 @@ cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
     cwj_instance *self = (cwj_instance *)made;
     for (int k = 0; self->layout->has_pointers && k < function->nparameters; k++) {
         const cwj_parameter *p = &function->parameters[k];
-        cwj_role role = p->role;
-        bool is_memory = role == CWJ_ARRAY || role == CWJ_BUFFER || role == CWJ_STRING ||
-                         role == CWJ_TEXTS || role == CWJ_HANDLE || role == CWJ_STRUCT ||
-                         role == CWJ_ADDRESS;
-        PyObject *given = is_memory ? cwj_library_given(frame, k) : NULL;
+        bool may_be_kept = cwj_role_is(p->role, CWJ_MEMORY) || p->role == CWJ_BUFFER ||
+                           p->role == CWJ_STRING || p->role == CWJ_TEXTS;
+        PyObject *given = may_be_kept ? cwj_library_given(frame, k) : NULL;
         PyObject *kept = given == NULL ? NULL : pin(given);
         bool is_instance = kept != NULL && cwj_is_instance(kept);
         int status = given == NULL  ? 0

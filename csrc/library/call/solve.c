@@ -6,19 +6,12 @@ static const npy_intp *
 given_shape(const cwj_library_frame *frame, int k)
 {
     const cwj_parameter *parameter = &frame->function->parameters[k];
-    switch (parameter->role) {
-    case CWJ_ARRAY: {
+    if (parameter->role == CWJ_ARRAY) {
         PyArrayObject *array = (PyArrayObject *)cwj_library_given(frame, k);
         return array == NULL ? NULL : PyArray_DIMS(array);
     }
-    case CWJ_BUFFER:
-    case CWJ_ITEMS:
-    case CWJ_TEXTS:
-    case CWJ_HANDLES:
-        return frame->slots[k + 1].p == NULL ? NULL : frame->lengths + parameter->lengths_at;
-    default:
-        return NULL;
-    }
+    bool is_there = cwj_role_is(parameter->role, CWJ_COUNTED) && frame->slots[k + 1].p != NULL;
+    return is_there ? frame->lengths + parameter->lengths_at : NULL;
 }
 
 static int

@@ -118,7 +118,7 @@ cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change)
     const cwj_library_function *function = frame->function;
     for (int k = 0; k < function->nparameters; k++) {
         cwj_role role = function->parameters[k].role;
-        bool instance = role == CWJ_HANDLE || role == CWJ_STRUCT || role == CWJ_ADDRESS;
+        bool instance = role != CWJ_ARRAY && cwj_role_is(role, CWJ_MEMORY);
         PyObject *given = instance ? cwj_library_given(frame, k) : NULL;
         PyObject *several = role == CWJ_HANDLES ? cwj_library_given(frame, k) : NULL;
         if (given != NULL) {

@@ -218,8 +218,7 @@ describe_parameters(cwj_library_function *self, PyObject *list, PyObject *symbol
         if (describe_parameter(self, p, PyList_GET_ITEM(list, k), symbols, (int)count, who) < 0) {
             return -1;
         }
-        bool is_object = p->role == CWJ_HANDLE || p->role == CWJ_HANDLES || p->role == CWJ_STRUCT;
-        bool is_given = is_object && p->owner == CWJ_OWNER_CALLEE; /* as output */
+        bool is_given = cwj_role_is(p->role, CWJ_OBJECT) && p->owner == CWJ_OWNER_CALLEE;
         p->owner = is_given ? CWJ_OWNER_CALLEE : CWJ_OWNER_NONE;
         p->free = p->role == CWJ_DATA || p->role == CWJ_STRING ? p->free : NULL;
     }
@@ -234,9 +233,7 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
         return -1;
     }
     result->intent = result->role == CWJ_STATUS ? CWJ_INTENT_IN : CWJ_INTENT_OUT;
-    if (result->owner != CWJ_OWNER_CALLEE ||
-        (result->role != CWJ_ARRAY && result->role != CWJ_STRING && result->role != CWJ_TEXTS &&
-         result->role != CWJ_HANDLES && result->role != CWJ_ADDRESS)) {
+    if (result->owner != CWJ_OWNER_CALLEE || !cwj_role_is(result->role, CWJ_FREED)) {
         result->free = NULL;
     }
     return 0;
@@ -321,15 +318,13 @@ summarize(cwj_library_function *self)
         self->nresults += cwj_is_result(p);
         self->presets |= p->role == CWJ_HIDDEN && p->symbol >= 0;
         self->sized_after |= p->role == CWJ_DATA && cwj_has_size(self, p);
-        self->has_instances |= p->role == CWJ_HANDLE || p->role == CWJ_STRUCT ||
-                               p->role == CWJ_HANDLES ||
+        self->has_instances |= cwj_role_is(p->role, CWJ_OBJECT) ||
                                (p->role == CWJ_ADDRESS && PyUnicode_GET_LENGTH(p->item) == 0);
         self->has_streams |= p->role == CWJ_STREAM;
         self->has_written |= cwj_is_written_memory(p);
         self->nlengths_read += cwj_is_written_length(p);
         p->is_capacity = cwj_is_written_length(p) && cwj_is_capacity(self, p->symbol);
-        if (p->role == CWJ_BUFFER || p->role == CWJ_ITEMS || p->role == CWJ_TEXTS ||
-            p->role == CWJ_HANDLES) {
+        if (cwj_role_is(p->role, CWJ_COUNTED)) {
             p->lengths_at = self->nlengths;
             self->nlengths += p->ndim;
             self->nbuffers += p->role == CWJ_BUFFER;

@@ -47,14 +47,6 @@ cwj_read(PyObject *attributes, const char *format, char **names, ...)
     return fine ? 0 : -1;
 }
 
-/* Texts and handles may have types of their own, which the call path does not need. */
-static bool
-has_number_type(cwj_role role)
-{
-    return role != CWJ_ADDRESS && role != CWJ_STRING && role != CWJ_BUFFER && role != CWJ_HANDLE &&
-           role != CWJ_STRUCT && role != CWJ_CALLBACK && role != CWJ_STREAM;
-}
-
 /* Of an array's items: structs or texts of one length, where descr is not None, or numbers of its type. */
 static int
 read_descr(cwj_parameter *p, PyObject *descr, const char *who)
@@ -77,8 +69,10 @@ read_descr(cwj_parameter *p, PyObject *descr, const char *who)
 int
 cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr, const char *who)
 {
-    p->type = has_number_type(p->role) ? cwj_library_type_find(name) : NULL;
-    if (p->type == NULL && PyUnicode_GET_LENGTH(name) > 0 && has_number_type(p->role)) {
+    /* Texts and handles may have types of their own, which the call path does not need. */
+    bool has_number = cwj_role_is(p->role, CWJ_TYPED | CWJ_COUNT);
+    p->type = has_number ? cwj_library_type_find(name) : NULL;
+    if (p->type == NULL && PyUnicode_GET_LENGTH(name) > 0 && has_number) {
         return cwj_refuse(who, PyExc_ValueError, "there is no type %R", name);
     }
     p->item = p->role == CWJ_ADDRESS ? Py_NewRef(name) : NULL;

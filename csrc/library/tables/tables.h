@@ -12,34 +12,56 @@
 #include <stdint.h>
 
 /* Each list is an enum here, and in describe.c the words of descriptions. */
-#define CWJ_NAMED(name, word) CWJ_##name,
+#define CWJ_NAMED(name, word, ...) CWJ_##name,
 #define CWJ_ENUM(type, LIST) \
     typedef enum type {      \
         LIST(CWJ_NAMED)      \
     } type
-#define CWJ_WORD(name, word) word,
+#define CWJ_WORD(name, word, ...) word,
 
-#define CWJ_ROLES(ROLE)        \
-    ROLE(VALUE, "value")       \
-    ROLE(ARRAY, "array")       \
-    ROLE(HIDDEN, "hidden")     \
-    ROLE(STRIDE, "stride")     \
-    ROLE(STRING, "string")     \
-    ROLE(TEXTS, "texts")       \
-    ROLE(BUFFER, "buffer")     \
-    ROLE(HANDLE, "handle")     \
-    ROLE(HANDLES, "handles")   \
-    ROLE(STRUCT, "struct")     \
-    ROLE(CALLBACK, "callback") \
-    ROLE(STREAM, "stream")     \
-    ROLE(ADDRESS, "address")   \
-    ROLE(ITEMS, "items")       \
-    ROLE(DATA, "data")         \
-    ROLE(LENGTH, "length")     \
-    ROLE(STATUS, "status")     \
-    ROLE(NONE, "none") /* of results */
+/* What a role is about. */
+enum {
+    CWJ_TYPED = 1,     /* it needs a type */
+    CWJ_COUNT = 2,     /* it needs an integer type */
+    CWJ_GIVEN = 4,     /* an argument gives it, unless it is an output */
+    CWJ_INPUT = 8,     /* it cannot be an output */
+    CWJ_RETURNED = 16, /* C functions return it, too */
+    CWJ_PYTHON = 32,   /* Python code may run while it is taken: __index__, codecs, converters */
+    CWJ_OBJECT = 64,   /* of a class with a layout */
+    CWJ_MEMORY = 128,  /* C gets memory, into which results may point */
+    CWJ_COUNTED = 256, /* the frame keeps its length */
+    CWJ_FREED = 512,   /* returned memory that C may give away */
+};
+
+#define CWJ_ROLES(ROLE)                                                                       \
+    ROLE(VALUE, "value", CWJ_TYPED | CWJ_GIVEN | CWJ_RETURNED | CWJ_PYTHON)                   \
+    ROLE(ARRAY, "array", CWJ_TYPED | CWJ_GIVEN | CWJ_RETURNED | CWJ_MEMORY | CWJ_FREED)       \
+    ROLE(HIDDEN, "hidden", CWJ_COUNT)                                                         \
+    ROLE(STRIDE, "stride", CWJ_COUNT)                                                         \
+    ROLE(STRING, "string", CWJ_GIVEN | CWJ_RETURNED | CWJ_PYTHON | CWJ_FREED)                 \
+    ROLE(TEXTS, "texts", CWJ_GIVEN | CWJ_RETURNED | CWJ_PYTHON | CWJ_COUNTED | CWJ_FREED)     \
+    ROLE(BUFFER, "buffer", CWJ_GIVEN | CWJ_INPUT | CWJ_PYTHON | CWJ_COUNTED)                  \
+    ROLE(HANDLE, "handle", CWJ_GIVEN | CWJ_RETURNED | CWJ_OBJECT | CWJ_MEMORY)                \
+    ROLE(HANDLES, "handles", CWJ_GIVEN | CWJ_RETURNED | CWJ_OBJECT | CWJ_COUNTED | CWJ_FREED) \
+    ROLE(STRUCT, "struct", CWJ_GIVEN | CWJ_RETURNED | CWJ_OBJECT | CWJ_MEMORY)                \
+    ROLE(CALLBACK, "callback", CWJ_GIVEN | CWJ_INPUT | CWJ_PYTHON)                            \
+    ROLE(STREAM, "stream", CWJ_GIVEN | CWJ_INPUT | CWJ_PYTHON)                                \
+    ROLE(ADDRESS, "address", CWJ_GIVEN | CWJ_RETURNED | CWJ_MEMORY | CWJ_FREED)               \
+    ROLE(ITEMS, "items", CWJ_TYPED | CWJ_GIVEN | CWJ_PYTHON | CWJ_COUNTED)                    \
+    ROLE(DATA, "data", CWJ_TYPED)                                                             \
+    ROLE(LENGTH, "length", CWJ_COUNT)                                                         \
+    ROLE(STATUS, "status", CWJ_COUNT | CWJ_RETURNED)                                          \
+    ROLE(NONE, "none", CWJ_RETURNED) /* of results */
 
 CWJ_ENUM(cwj_role, CWJ_ROLES);
+
+#define CWJ_TRAITS(name, word, traits) traits,
+static inline bool
+cwj_role_is(cwj_role role, int trait)
+{
+    static const int traits[] = {CWJ_ROLES(CWJ_TRAITS)};
+    return (traits[role] & trait) != 0;
+}
 
 #define CWJ_INTENTS(INTENT)       \
     INTENT(INTENT_IN, "in")       \
@@ -222,8 +244,6 @@ cwj_is_result(const cwj_parameter *p)
         return false;
     }
     return p->role == CWJ_DATA || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN) ||
-           (out && (p->role == CWJ_ARRAY || p->role == CWJ_ADDRESS || p->role == CWJ_HANDLE ||
-                    p->role == CWJ_STRUCT || p->role == CWJ_STATUS || p->role == CWJ_STRING ||
-                    p->role == CWJ_TEXTS || p->role == CWJ_HANDLES));
+           (out && p->role != CWJ_NONE && cwj_role_is(p->role, CWJ_RETURNED));
 }
 void cwj_library_clear(cwj_library_function *self); /* what describe made */

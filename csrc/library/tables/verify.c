@@ -10,45 +10,15 @@ is_integer(const cwj_library_type *type)
     return type != NULL && (type->kind == 'i' || type->kind == 'u');
 }
 
-/* What a role is about. */
-enum {
-    TYPED = 1,     /* it needs a type */
-    COUNT = 2,     /* it needs an integer type */
-    GIVEN = 4,     /* an argument gives it, unless it is an output */
-    INPUT = 8,     /* it cannot be an output */
-    RETURNED = 16, /* C functions return it, too */
-};
-
-static const int roles[] = {
-    [CWJ_VALUE] = TYPED | GIVEN | RETURNED,
-    [CWJ_ARRAY] = TYPED | GIVEN | RETURNED,
-    [CWJ_HIDDEN] = COUNT,
-    [CWJ_STRIDE] = COUNT,
-    [CWJ_STRING] = GIVEN | RETURNED,
-    [CWJ_TEXTS] = GIVEN | RETURNED,
-    [CWJ_BUFFER] = GIVEN | INPUT,
-    [CWJ_HANDLE] = GIVEN | RETURNED,
-    [CWJ_HANDLES] = GIVEN | RETURNED,
-    [CWJ_STRUCT] = GIVEN | RETURNED,
-    [CWJ_CALLBACK] = GIVEN | INPUT,
-    [CWJ_STREAM] = GIVEN | INPUT,
-    [CWJ_ADDRESS] = GIVEN | RETURNED,
-    [CWJ_ITEMS] = TYPED | GIVEN,
-    [CWJ_DATA] = TYPED,
-    [CWJ_LENGTH] = COUNT,
-    [CWJ_STATUS] = COUNT | RETURNED,
-    [CWJ_NONE] = RETURNED,
-};
-
 /* In these, NULL: nothing is wrong. */
 static const char *
 type_fault(const cwj_parameter *p)
 {
     bool out = p->intent == CWJ_INTENT_OUT, is_array = p->role == CWJ_ARRAY;
-    if (((roles[p->role] & COUNT) != 0 || p->symbol >= 0) && !is_integer(p->type)) {
+    if ((cwj_role_is(p->role, CWJ_COUNT) || p->symbol >= 0) && !is_integer(p->type)) {
         return "needs an integer type";
     }
-    if ((roles[p->role] & TYPED) != 0 && p->type == NULL && p->descr == NULL &&
+    if (cwj_role_is(p->role, CWJ_TYPED) && p->type == NULL && p->descr == NULL &&
         (!is_array || out || p->ndim > 0)) {
         return "needs a type";
     }
@@ -72,7 +42,7 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
     if (fault != NULL) {
         return fault;
     }
-    if (out && (roles[p->role] & INPUT) != 0) {
+    if (out && cwj_role_is(p->role, CWJ_INPUT)) {
         return "cannot be an output";
     }
     bool is_list = p->role == CWJ_TEXTS || p->role == CWJ_HANDLES;
@@ -122,7 +92,7 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
     default:
         break;
     }
-    if ((roles[p->role] & GIVEN) != 0 && has_argument == out) {
+    if (cwj_role_is(p->role, CWJ_GIVEN) && has_argument == out) {
         return out ? "is an output, which no argument gives" : "needs an argument";
     }
     if (has_argument && !p->optional && !out && self->arguments[p->argument].preset == Py_None) {
@@ -203,9 +173,7 @@ sources_of(const cwj_library_function *self, int symbol)
             found.written |= p->role == CWJ_VALUE && out;
             found.later |= cwj_is_written_length(p);
         }
-        bool has_shape = (p->role == CWJ_ARRAY && !out) || p->role == CWJ_ITEMS ||
-                         p->role == CWJ_BUFFER ||
-                         ((p->role == CWJ_TEXTS || p->role == CWJ_HANDLES) && !out);
+        bool has_shape = !out && (p->role == CWJ_ARRAY || cwj_role_is(p->role, CWJ_COUNTED));
         for (int d = 0; has_shape && d < p->ndim; d++) {
             found.given |= cwj_dim_symbol(&p->dims[d]) == symbol;
         }
@@ -281,7 +249,7 @@ base_fault(const cwj_library_function *self)
 static const char *
 result_fault(const cwj_library_function *self)
 {
-    const char *fault = (roles[self->result.role] & RETURNED) != 0
+    const char *fault = cwj_role_is(self->result.role, CWJ_RETURNED)
                             ? type_fault(&self->result)
                             : "has a role that only parameters have";
     if (fault == NULL && (self->result.role == CWJ_TEXTS || self->result.role == CWJ_HANDLES) &&
