@@ -36,6 +36,7 @@ from cwrapjit.library.fortran_text import HELPERS, INTERFACES, thunk_of
 from cwrapjit.library.fortran_words import Derived, Routine
 from cwrapjit.library.library import Core
 from cwrapjit.library.settings import Settings
+from cwrapjit.library.signatures import annotation
 from cwrapjit.library.thunks import PREAMBLE, Unmapped
 
 
@@ -325,6 +326,8 @@ class _Unit:
         for each in parameters:
             if each.role == "data":
                 each.free = self.free
+            if each.argument >= 0:
+                arguments[each.argument].annotation = annotation(each)
         if result.role == "handle":
             result.free = self.ends[[t.name for t in self.types].index(result.cls.__name__)]
         elif result.role == "string":

@@ -22,7 +22,6 @@ from cwrapjit.library.fortran_text import (
     ISO,
     MEMBER,
     NUMPY,
-    SHOWN,
     Names,
     Slot,
     declared,
@@ -98,22 +97,8 @@ class Procedure(Shapes):
                     python_name(variable.name),
                     required=required,
                     default=self.defaults.get(variable.name.lower()),
-                    annotation=self._shown(variable),
                 )
             )
-
-    def _shown(self, variable: Variable) -> str:
-        if variable.interface is not None:
-            return "Callable"
-        kind = variable.kind
-        if kind.base == "character":
-            return "list[str]" if variable.shape else "str"
-        if kind.base in ("type", "class"):
-            return f"list[{kind.name}]" if variable.shape else kind.name
-        name = self._dtype(variable)
-        if variable.shape:
-            return f"{'int32' if name == 'intc' else name}[{','.join(':' * len(variable.shape))}]"
-        return SHOWN.get(name, name)
 
     def _dtype(self, variable: Variable) -> str:
         return NUMPY[variable.kind.base, variable.kind.kind]

@@ -25,7 +25,6 @@ C_TYPE = {
     "float32": "float", "float64": "double", "bool": "signed char",
 }  # fmt: skip
 MEMBER = {"float32": "f", "float64": "d"}
-SHOWN = {"intc": "int", "int64": "int", "float64": "float", "complex128": "complex"}
 INT64 = "integer(c_int64_t)"
 # What the emitted text calls: no local variable may hide it.
 _RESERVED = set(
