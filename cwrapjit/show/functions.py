@@ -132,23 +132,22 @@ def of_function(shown: Function) -> str:
     )
 
 
+_FIGURES = ("types", "tier", "compiled in", "calls")
+
+
+def _figures(shown: Function) -> list[Markup]:
+    """One cell for each of these."""
+    figures = shown._facts()
+    compiled, calls = text(duration(figures["defined_ns"])), text(f"{figures['calls']:,}")
+    return [_types(shown.types), text(tier(shown)), compiled, calls]
+
+
 def compiled_table(functions: Iterable[Function]) -> Markup:
     """The functions that something has made for the types of its calls."""
     made = list(functions)
-    rows = []
-    for each in made[:MOST_ROWS]:
-        figures = each._facts()
-        rows.append(
-            [
-                _types(each.types),
-                text(tier(each)),
-                text(duration(figures["defined_ns"])),
-                text(f"{figures['calls']:,}"),
-            ]
-        )
     if not made:
         return text("nothing yet: the first call compiles")
-    return table(("types", "tier", "compiled in", "calls"), rows, len(made))
+    return table(_FIGURES, list(map(_figures, made[:MOST_ROWS])), len(made))
 
 
 # ---- modules -----------------------------------------------------------------------------------------------
@@ -157,20 +156,8 @@ def compiled_table(functions: Iterable[Function]) -> Markup:
 def of_module(shown: ModuleType) -> str:
     attributes = dict(vars(shown) or {})  # Python 3.10 has None before __init__()
     found = [(name, each) for name, each in attributes.items() if isinstance(each, Function)]
-    rows = []
-    for name, each in found[:MOST_ROWS]:
-        figures = each._facts()
-        rows.append(
-            [
-                code(name),
-                code(each.signature),
-                _types(each.types),
-                text(tier(each)),
-                text(duration(figures["defined_ns"])),
-                text(f"{figures['calls']:,}"),
-            ]
-        )
-    heads = ("function", "prototype", "types", "tier", "compiled in", "calls")
+    rows = [[code(name), code(each.signature), *_figures(each)] for name, each in found[:MOST_ROWS]]
+    heads = ("function", "prototype", *_FIGURES)
     return box(
         "module",
         code(attributes.get("__name__", "without name")),

@@ -5,7 +5,7 @@ Nothing is compiled for it, and no header is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cwrapjit._cwrapjit import Function, LibraryFunction
@@ -35,29 +35,17 @@ def _pending(core: Any, name: str) -> Any:
     return mapped[name].function if isinstance(mapped, dict) and name in mapped else None
 
 
-def _mapped(core: Any) -> Markup:
-    names = core.mapped_so_far()
-    rows = []
-    for name in names[:MOST_ROWS]:
-        waiting = _pending(core, name)
-        shown = waiting.doc.partition("\n")[0] if waiting is not None else ""
-        made = core.table.get(name)
-        made = None if hasattr(made, "finish") else made  # units.Later
-        rows.append([code(name), code(shown or _declared(core, name, made))])
-    title = f"{len(names):,} mapped"
-    return fold(title, table(("name", "declaration"), rows, len(names)), opened=len(names) <= 20)
+def _mapped(core: Any, name: str) -> Markup:
+    waiting, made = _pending(core, name), core.table.get(name)
+    shown = waiting.doc.partition("\n")[0] if waiting is not None else ""
+    made = None if hasattr(made, "finish") else made  # units.Later
+    return code(shown or _declared(core, name, made))
 
 
-def _reasons(unmapped: dict[str, str]) -> Markup:
-    rows = [[code(name), text(reason)] for name, reason in sorted(unmapped.items())[:MOST_ROWS]]
-    title = f"{len(unmapped):,} unmapped"
-    return fold(title, table(("name", "reason"), rows, len(unmapped)), opened=len(unmapped) <= 20)
-
-
-def _unread(declared: dict[str, str]) -> Markup:
-    rows = [[code(name), code(declaration)] for name, declaration in sorted(declared.items())[:MOST_ROWS]]
-    title = f"{len(declared):,} declared and not used yet"
-    return fold(title, table(("name", "declaration"), rows, len(declared)), opened=len(declared) <= 20)
+def _listed(what: str, said: str, names: Sequence[str], cell: Callable[[str], Markup]) -> Markup:
+    """What is said of each of these names."""
+    rows = [[code(name), cell(name)] for name in names[:MOST_ROWS]]
+    return fold(f"{len(names):,} {what}", table(("name", said), rows, len(names)), opened=len(names) <= 20)
 
 
 def _names(names: Iterable[str]) -> Markup | None:
@@ -83,9 +71,13 @@ def of_library(shown: Any) -> str:
                 ("classes", _names(name for name, each in members.items() if isinstance(each, type))),
             ]
         ),
-        _mapped(core),
-        _unread(unread) if unread else Markup(""),
-        _reasons(unmapped) if unmapped else Markup(""),
+        _listed("mapped", "declaration", core.mapped_so_far(), lambda name: _mapped(core, name)),
+        _listed("declared and not used yet", "declaration", sorted(unread), lambda name: code(unread[name]))
+        if unread
+        else Markup(""),
+        _listed("unmapped", "reason", sorted(unmapped), lambda name: text(unmapped[name]))
+        if unmapped
+        else Markup(""),
     )
 
 
