@@ -494,7 +494,6 @@ def array_at(
     order: Literal["C", "F"] = "C",
     owner: object = None,
     writeable: bool = True,
-    free: int = 0,
 ) -> Any: ...
 
 @disjoint_base
