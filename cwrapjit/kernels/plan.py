@@ -1,9 +1,10 @@
 """How a reduction runs: which functions, on which views of its arrays.
 
-What decides the order of operations looks at the shape alone (`_row`): the reduced axes, taken from the last
-one until they have 256 items, make up rows; rows longer than 16384 items are cut. Each piece is reduced by
-the tree of tree.py; if there are several, their results, in C order, are the items of another such reduction.
-All else here looks at strides, too, and decides nothing but the form of the loops.
+What decides the order of operations looks at the shape alone (`_row`): the last reduced axes that have 256
+items, with no kept axis between them, make up rows; if there are none, the last with such axes between. Rows
+longer than 16384 items are cut. Each piece is reduced by the tree of tree.py; if there are several, their
+results, in C order, are the items of another such reduction. All else here looks at strides, too, and decides
+nothing but the form of the loops.
 """
 
 from __future__ import annotations
@@ -95,13 +96,18 @@ def _broadcast_strides(value: np.ndarray, shape: tuple[int, ...]) -> tuple[int, 
     return (0,) * missing + tuple(own)
 
 
-def _row(lengths: Sequence[int]) -> tuple[int, int, int]:
-    """The rule: the axis with which rows begin, the items behind a step of it, how far it goes in a piece."""
-    axis, inner, items = len(lengths), 1, 1
-    while axis and (items < _SHORT_ROW):
-        axis -= 1
-        inner, items = items, items * lengths[axis]
-    return axis, inner, max(1, tree.ROW // inner)
+def _row(shape: Sequence[int], reduced: Sequence[int]) -> list[int]:
+    """The rule: the axes of a row."""
+    row: list[int] = []
+    for only_neighbours in (True, False):
+        row = []
+        for axis in reversed(reduced):
+            if only_neighbours and row and row[0] != axis + 1:
+                row = []
+            row.insert(0, axis)
+            if prod(shape[each] for each in row) >= _SHORT_ROW:
+                return row
+    return row
 
 
 class _View:
@@ -180,8 +186,11 @@ class _Stage:
             numbered,
             width,
         )
-        first, self.inner, self.step = _row([shape[axis] for axis in reduced])
-        self.row, self.outer = list(reduced[first:]), list(reduced[:first])
+        self.row = _row(shape, reduced)
+        self.outer = [axis for axis in reduced if axis not in self.row]
+        # How far the first axis of a row goes in a piece, and from item to item of a row by their numbers.
+        self.step = max(1, tree.ROW // prod(shape[axis] for axis in self.row[1:]))
+        self.apart = prod(shape[axis] for axis in self.outer if axis > self.row[0])
         self.kept = [axis for axis in range(len(shape)) if axis not in reduced]
         length = shape[self.row[0]] if self.row else 1
         self.pieces = -(-length // self.step) if self.row else 1
@@ -268,22 +277,21 @@ class _Stage:
                 return run[::-1]
             run.append(following[0])
 
-    def form(self, row: Sequence[int], run: Sequence[int]) -> str:
+    def form(self, row: Sequence[int], run: Sequence[int]) -> tree.Form:
         if not run:
-            return "one"
-        unit = all(strides[run[-1]] == size for strides, size in zip(self.strides, self.sizes, strict=True))
-        if self.numbered or not unit:
-            return "any"
+            return tree.Form("one")
+        steps = [strides[run[-1]] for strides in self.strides]
+        unit = steps == list(self.sizes) and not self.numbered
         length = prod(self.shape[axis] for axis in run)
-        dense = all(step == length * size for step, size in zip(self.row_steps, self.sizes, strict=True))
         if length > tree.width(self.width, "rows"):
-            return "wide"
-        return "flat" if dense and len(row) == 1 else "rows"
+            return tree.Form("wide", unit)
+        in_line = len(row) == 1 and self.row_steps == [length * step for step in steps]
+        return tree.Form("flat" if in_line and not self.numbered else "rows", unit)
 
-    def _split(self, form: str, length: int, slices: Sequence[int]) -> list[int]:
+    def _split(self, kind: str, length: int, slices: Sequence[int]) -> list[int]:
         """Outputs side by side, in blocks of what a function works on at once if a length of about that
         divides the whole. Blocks are smaller where there were not enough slices else, of some work each."""
-        most = tree.width(self.width, form)
+        most = tree.width(self.width, kind)
         items = prod(self.shape[axis] for axis in self.row) // self.pieces
         least = max(most // 8, tree.ROW // max(1, items))
         wanted = min(most, max(least, length * prod(slices) // self.shares))
@@ -296,7 +304,7 @@ class _Stage:
         return [length]
 
     def views(
-        self, box: tuple[int, int, int, int], row: list[int], run: list[int], form: str, of_bytes: bool
+        self, box: tuple[int, int, int, int], row: list[int], run: list[int], kind: str, of_bytes: bool
     ) -> tuple[_View, _View, _View]:
         """Of the inputs; of the outputs, which have the kept axes, partial ones outer axes and pieces before;
         of tables, which have the outputs' axes."""
@@ -306,7 +314,7 @@ class _Stage:
         slices = [axis for axis in (*outer, *self.kept) if axis not in run]
         lengths = [self.shape[axis] for axis in slices]
         length = prod(self.shape[axis] for axis in run)
-        side = [] if form == "one" else [length] if form == "flat" else self._split(form, length, lengths)
+        side = [] if kind == "one" else [length] if kind == "flat" else self._split(kind, length, lengths)
         trail = [ndim] if of_bytes else []  # an axis of bytes, behind
         sizes = [self.width] if trail else []
         cut = None
@@ -432,8 +440,8 @@ def _level(
         row = stage.joined_row(box[3])
         run = stage.side(results, row)
         form = stage.form(row, run)
-        reading, writing, table = stage.views(box, row, run, form, scalars is None)
-        function = family.function(form, len(row), scalars, partial, bool(steps))
+        reading, writing, table = stage.views(box, row, run, form.kind, scalars is None)
+        function = family.function(form, len(row), scalars, partial, bool(steps), stage.apart)
         tables = stage.places(row) if len(row) > 1 else []
         tables += [] if scalars is None else _tables(texts, stage, task, table)
         if texts.ends_located and not partial:
@@ -497,11 +505,12 @@ def _tables(texts: Any, stage: _Stage, task: Task, view: _View) -> list[np.ndarr
     whole = (*(outer if pieces else ()), *pieces, *kept)
     first = np.zeros((), np.int64)
     if pieces:
-        items = prod(stage.shape[axis] for axis in stage.row)
-        starts = np.arange(prod(outer))[:, None] * items + np.arange(stage.pieces) * (
-            stage.step * stage.inner
-        )
-        first = starts.reshape(*outer, stage.pieces, *(1 for _ in kept))
+        reduced = sorted((*stage.outer, *stage.row))
+        steps = _c_strides([stage.shape[axis] for axis in reduced], 1)
+        step = dict(zip(reduced, steps, strict=True))
+        starts = [np.arange(stage.shape[axis]) * step[axis] for axis in stage.outer]
+        first = sum(np.ix_(*starts, np.arange(stage.pieces) * (stage.step * step[stage.row[0]])))
+        first = first.reshape(*first.shape, *(1 for _ in kept))
     tables = [first]
     if texts.placed:
         tables.append(_places(stage, task))

@@ -423,9 +423,9 @@ class Family:
             self._header.restore(error)
             raise
 
-    def _end(self, form: str, partial: bool) -> tuple[str, list[str], list[Any]]:
+    def _end(self, form: tree.Form, partial: bool) -> tuple[str, list[str], list[Any]]:
         """What becomes of results: C, the outputs of the signature, their types."""
-        one = form == "one"
+        one = form.kind == "one"
         if partial:
             target = "0" if one else "{column}, 0"
             dims = "" if one else "m, "
@@ -454,22 +454,32 @@ class Family:
         return ["item__cwr_sizes(0)", "item__cwr_sizes(1)"] if self.texts.sized else []
 
     def function(
-        self, form: str, axes: int, scalars: tuple[bool, ...] | None, partial: bool, rest: bool
+        self,
+        form: tree.Form,
+        axes: int,
+        scalars: tuple[bool, ...] | None,
+        partial: bool,
+        rest: bool,
+        apart: int,
     ) -> Function:
-        """The function of a form; scalars: which inputs have one value, None: reads partial results.
+        """The function of a form; scalars: which inputs have one value, None: reads partial results; apart:
+        from item to item of a row by their numbers.
 
         A call that ends with less than a whole piece has another function for it, since what each sees of
         dims and strides then stays the same from call to call: the cc tier makes constants of it.
         """
-        key = (form, axes, scalars, partial, rest)
+        apart = apart if self.texts.numbered else 1
+        key = (form, axes, scalars, partial, rest, apart)
         found = self._functions.get(key)
         if found is None:
-            found = self._functions[key] = self._make(form, axes, scalars, partial)
+            found = self._functions[key] = self._make(form, axes, scalars, partial, apart)
         return found
 
-    def _make(self, form: str, axes: int, scalars: tuple[bool, ...] | None, partial: bool) -> Function:
-        dims, side = tree.dims(form, axes), "" if form == "one" else "{column}"
-        side_dim = "" if form == "one" else "m"
+    def _make(
+        self, form: tree.Form, axes: int, scalars: tuple[bool, ...] | None, partial: bool, apart: int
+    ) -> Function:
+        dims, side = tree.dims(form, axes), "" if form.kind == "one" else "{column}"
+        side_dim = "" if form.kind == "one" else "m"
         end, outputs, types = self._end(form, partial)
         if scalars is None:
             operands = [_Operand(f"cwr_p({', '.join(dims)}, {self.size})", np.uint8)]
@@ -481,7 +491,7 @@ class Family:
             if axes > 1:
                 tables = [f"cwr_at_{each.name}(n)" for each in self._spread(scalars)]
                 operands += [_Operand(each, np.int64) for each in tables]
-            numbers, extra = self._numbers(side, side_dim)
+            numbers, extra = self._numbers(side, side_dim, apart)
             operands += numbers
             read = [
                 tree.Input(each.name, self._ctypes_in[k], scalars[k])
@@ -494,7 +504,7 @@ class Family:
         signature = f"{', '.join(each.declared for each in operands)} -> {', '.join(outputs)}"
         text = self._with_arrays("\n".join(body.lines(main, end)))
         every = [*(each.dtype for each in operands), *types]
-        tabled = form == "one" and axes > 1
+        tabled = form.kind == "one" and axes > 1
         return self._compile(signature, text, every, behind_header=_HALF_VECTORS if tabled else "")
 
     def _spread(self, scalars: tuple[bool, ...]) -> list[parameters.Parameter]:
@@ -515,12 +525,12 @@ class Family:
                 made.append(_Operand(f"{each.name}({', '.join(dims)})", self.dtypes_in[k]))
         return made
 
-    def _numbers(self, side: str, side_dim: str) -> tuple[list[_Operand], str]:
+    def _numbers(self, side: str, side_dim: str, apart: int) -> tuple[list[_Operand], str]:
         """What says the number of an item: operands, and arguments of cwr_map."""
         texts, operands, extra = self.texts, [], ""
         if texts.numbered:
             operands.append(_Operand(f"cwr_first({side_dim})", np.int64))
-            extra += f", item__cwr_first({side}) + {{number}}"
+            extra += f", item__cwr_first({side}) + ({{number}}) * {apart}"
         if texts.placed:
             operands.append(_Operand(f"cwr_place({side_dim})", np.int64))
             extra += f", item__cwr_place({side})"

@@ -6,23 +6,28 @@ row at its end, if it has less than 16 items, is one lane. Leaves are combined a
 that operations join results of about the same number of items. All forms below do these operations for each
 output, in no other order: results have the same bits whatever the layout, the tier and the number of threads.
 
-"one" makes one output from the items of an axis, the others several that lie side by side: "flat" where
-memory has no gaps, "rows" where that holds for each row of items, "wide" where such rows are long, "any"
-whatever the strides. Where several axes make one row, a table has the place of each item ("tabled").
+"one" makes one output from the items of an axis, the others several that lie side by side: "flat" where all
+items are in one line, "rows" where that holds for each row of them, "wide" where such rows are long. Where
+several axes make one row, a table has the place of each item ("tabled").
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 LANES, LEAF, LEVELS = 16, 128, 8
 ROW = LEAF << (LEVELS - 1)  # what one call of a function takes at the most
-_BYTES = {"flat": 512, "rows": 512, "wide": 4096, "any": 2048}  # of accumulators side by side
+_BYTES = {"flat": 512, "rows": 512, "wide": 8192}  # of accumulators side by side
 _PENDING = 5  # lanes that are kept until they are folded, where they are made in the order of the folds
+_WHOLE = 8  # bytes of an accumulator from which on half of the lanes fill vectors
 MOST_BYTES = 1024  # of an accumulator
 # gcc unrolls short loops whole before it vectorises any, and of choices then makes no vectors.
 _IN_VECTORS = ("#ifdef CWJ_GCC", "#pragma GCC unroll 1", "#endif")
+# Nor are loops then exchanged or merged, so that memory is read in its order: up to twice as fast.
+_IN_ORDER = ("#ifdef CWJ_GCC", '__asm__ volatile("");', "#endif")
 
 
 @dataclass(frozen=True)
@@ -35,49 +40,52 @@ class Input:
     partial: bool = False  # accumulators, as bytes: results of another level
 
 
-def width(size: int, form: str) -> int:
+class Form(NamedTuple):
+    kind: str
+    unit: bool = False  # are there no gaps in the lines?
+
+
+def width(size: int, kind: str) -> int:
     """How many outputs are worked on at once, of accumulators of that many bytes."""
-    if form == "one":
-        return 1
-    return max(1, _BYTES[form] // size)
+    return 1 if kind == "one" else max(1, _BYTES[kind] // size)
 
 
-def dims(form: str, axes: int) -> tuple[str, ...]:
+def dims(form: Form, axes: int) -> tuple[str, ...]:
     """Names of the core dims of an input: those of the row, then the outputs side by side."""
     row = tuple(f"n{axis}" for axis in range(axes)) if axes > 1 else ("n",)
-    return row if form == "one" else (*row, "m")
+    return row if form.kind == "one" else (*row, "m")
 
 
-def _item(operand: Input, form: str, axes: int, row: str, column: str) -> str:
-    """An item of an input in C; in "flat" and "one", the row is part of the column's number."""
+def _item(operand: Input, form: Form, axes: int, row: str, column: str) -> str:
+    """An item of an input in C; in "one" and "flat", the row is part of the column's number."""
     name = operand.name
     if operand.scalar:
         return f"item__{name}()"
-    if axes == 1 and form in ("one", "any"):
-        place = column if form == "one" else f"{row}, {column}"
+    if axes == 1 and not form.unit:
+        place = {"one": column, "flat": f"0, {column}"}.get(form.kind, f"{row}, {column}")
         return (
             f"(*(const cwr_acc *)&item__{name}({place}, 0))" if operand.partial else f"item__{name}({place})"
         )
     ctype = "npy_uint8" if operand.ctype == "_Bool" else operand.ctype  # a byte of a bool may be any
     start = f"data_slice__{name}"
+    if form.kind == "one":
+        row, column = column, "0"
     if axes > 1:
-        start = f"((const char *){start} + item__cwr_at_{name}({column if form == 'one' else row}))"
-    elif form in ("rows", "wide"):
+        start = f"((const char *){start} + item__cwr_at_{name}({row}))"
+    elif form.kind != "flat":
         start = f"((const char *){start} + ({row}) * strides_slice__{name}[0])"
-    if form == "any":
+    if not form.unit and form.kind != "one":
         start, column = f"({start} + ({column}) * strides_slice__{name}[{axes}])", "0"
-    elif form == "one":
-        column = "0"
     return f"(((const {ctype} *){start})[{column}])"
 
 
 class Body:
     """The text of a slice: reads the inputs, leaves the results in cwr_v[0] to cwr_v[cwr_m - 1]."""
 
-    def __init__(self, form: str, size: int, inputs: Iterable[Input], extra: str, axes: int = 1) -> None:
+    def __init__(self, form: Form, size: int, inputs: Iterable[Input], extra: str, axes: int = 1) -> None:
         self._form, self._inputs, self._extra, self._axes = form, tuple(inputs), extra, axes
-        self._width = width(size, form)
-        self._blocks = form in ("rows", "wide", "any")  # of as many outputs as the width
+        self._width, self._size, self._one = width(size, form.kind), size, form.kind == "one"
+        self._blocks = form.kind in ("rows", "wide")  # of as many outputs as the width
 
     def _mapped(self, row: str, column: str, number: str) -> str:
         """The mapped value of an item."""
@@ -120,38 +128,50 @@ class Body:
         yield "    cwr_v[cwr_t] = cwr_s;"
         yield "}"
 
-    def _sum(self, name: str, first: int) -> Iterator[str]:
-        """The items of a lane of a whole leaf."""
-        yield f"cwr_acc {name} = {self._value(str(first))};"
-        for row in range(first + LANES, LEAF, LANES):
-            yield f"{name} = cwr_reduce({name}, {self._value(str(row))});"
+    def _lane(self, lane: str, names: Sequence[str] = ("cwr_s", "cwr_u")) -> Iterator[str]:
+        """The items of a lane of a whole leaf, and of the one that is folded onto it, in memory's order."""
+        half = LANES // 2
+        for k, name in enumerate(names):
+            yield f"cwr_acc {name} = {self._value(str(k * half))};"
+        for row, (k, name) in itertools.product(range(LANES, LEAF, LANES), enumerate(names)):
+            yield f"{name} = cwr_reduce({name}, {self._value(str(row + k * half))});"
+        yield f"{lane} = {'cwr_reduce(cwr_s, cwr_u)' if len(names) > 1 else names[0]};"
+
+    def _unit(self) -> str:
+        """And the items of "one" lie side by side."""
+        sizes = {
+            each.name: "sizeof(cwr_acc)" if each.partial else f"(npy_intp)sizeof(ctype__{each.name})"
+            for each in self._inputs
+            if not each.scalar and self._axes == 1
+        }
+        return "".join(f" && strides_slice__{name}[0] == {size}" for name, size in sizes.items())
 
     def _leaf_at_once(self) -> Iterator[str]:
-        """All lanes, then the folds."""
-        yield f"if (cwr_r == {LEAF}) {{"
-        yield from self._over(str(LANES), "{")
-        yield from ("    " + line for line in self._sum("cwr_s", 0))
-        yield f"    cwr_v[{'cwr_j * cwr_m + cwr_t' if self._blocks else 'cwr_t'}] = cwr_s;"
-        yield "}"
-        if self._form == "one":
-            yield from self._folds(_IN_VECTORS)
-        yield "} else {"
+        """All lanes, then the folds. Items in one line with gaps are read as they lie."""
+        of_one = _IN_VECTORS if self._one else ()
+        if self._one or self._blocks:
+            names = ("cwr_s", "cwr_u")[: 1 if self._one and self._size < _WHOLE else 2]
+            made = LANES // len(names)
+            yield f"if (cwr_r == {LEAF}{self._unit() if self._one else ''}) {{"
+            yield from self._over(str(made), "{")
+            lane = f"cwr_v[{'cwr_j * cwr_m + cwr_t' if self._blocks else 'cwr_t'}]"
+            yield from ("    " + line for line in self._lane(lane, names))
+            yield "}"
+            yield from self._folds(made // 2, of_one)
+            yield "} else {"
         yield "npy_intp cwr_g = 0;"
         yield from self._over(str(LANES), f"cwr_v[cwr_t] = {self._value('0')};")
         more = f"cwr_v[cwr_t] = cwr_reduce(cwr_v[cwr_t], {self._value('cwr_g')});"
-        yield f"for (cwr_g = {LANES}; cwr_g + {LANES} <= cwr_r; cwr_g += {LANES})"
-        yield from _IN_VECTORS if self._form == "one" else ()
+        yield f"for (cwr_g = {LANES}; cwr_g + {LANES} <= cwr_r; cwr_g += {LANES}) {{"
+        yield from (*_IN_ORDER, *of_one)
         yield from ("    " + line for line in self._over(str(LANES), more))
-        yield from self._over("cwr_r - cwr_g", more)
-        if self._form == "one":
-            yield from self._folds()
         yield "}"
-        if self._form != "one":
-            yield from self._folds()
+        yield from self._over("cwr_r - cwr_g", more)
+        yield from self._folds(LANES // 2)
+        yield "}" if self._one or self._blocks else ""
 
     @staticmethod
-    def _folds(in_front: Sequence[str] = ()) -> Iterator[str]:
-        half = LANES // 2
+    def _folds(half: int, in_front: Sequence[str] = ()) -> Iterator[str]:
         while half:
             yield from in_front
             yield f"for (npy_intp cwr_t = 0; cwr_t < {half} * cwr_m; cwr_t++)"
@@ -168,8 +188,7 @@ class Body:
         yield "const npy_intp cwr_j = (cwr_q & 1) * 4 + (cwr_q & 2) + cwr_q / 4; /* its bits, backwards */"
         yield f"if (cwr_r == {LEAF}) {{"
         yield f"    {over} {{"
-        yield from ("        " + line for line in (*self._sum("cwr_s", 0), *self._sum("cwr_u", half)))
-        yield "        cwr_to[cwr_t] = cwr_reduce(cwr_s, cwr_u);"
+        yield from ("        " + line for line in self._lane("cwr_to[cwr_t]"))
         yield "    }"
         yield "} else {"
         yield f"    for (npy_intp cwr_h = 0; cwr_h < {LANES}; cwr_h += {half}) {{"
@@ -197,7 +216,7 @@ class Body:
         yield f"for (npy_intp cwr_base = 0; cwr_base < cwr_n; cwr_base += {LEAF}, cwr_leaf++) {{"
         inner = [f"npy_intp cwr_r = cwr_n - cwr_base < {LEAF} ? cwr_n - cwr_base : {LEAF};"]
         inner += [f"if (cwr_r < {LANES}) {{", *self._chain(), "} else {"]
-        inner += [*(self._leaf_by_lanes() if self._form == "wide" else self._leaf_at_once()), "}"]
+        inner += [*(self._leaf_by_lanes() if self._form.kind == "wide" else self._leaf_at_once()), "}"]
         inner += [
             "for (npy_intp cwr_c = cwr_leaf; cwr_c & 1; cwr_c >>= 1) {",
             "cwr_top--;",
@@ -224,10 +243,10 @@ class Body:
         """The slice; main is an input that has all dims, end takes cwr_v[cwr_t] as output number {column}."""
         rows = f"cwr_at_{main}" if self._axes > 1 else main
         yield f"const npy_intp cwr_n = dims_slice__{rows}[0];"
-        yield f"cwr_acc cwr_v[{(_PENDING if self._form == 'wide' else LANES) * self._width}];"
-        if self._form == "one":
+        yield f"cwr_acc cwr_v[{(_PENDING if self._form.kind == 'wide' else LANES) * self._width}];"
+        if self._one:
             yield "enum { cwr_m = 1 };"
-        elif self._form == "flat":
+        elif not self._blocks:
             yield f"const npy_intp cwr_m = dims_slice__{main}[1];"
         else:
             yield f"const npy_intp cwr_all = dims_slice__{main}[{self._axes}];"

@@ -10,7 +10,7 @@ import math
 import pickle
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -496,19 +496,32 @@ def model(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
             stack.append(join(stack.pop(), last))
         return stack[0]
 
-    def rows(items: np.ndarray, lengths: tuple[int, ...]) -> np.ndarray:
-        row, inner = 1, 1
-        while lengths and row < 256:
-            *lengths, length = lengths
-            inner, row = row, row * length
+    def row_of(lengths: Sequence[int], follows: Sequence[bool]) -> tuple[int, int]:
+        """Its first axis and the one behind it; follows: axes with no kept one in front."""
+        for joined in (follows, [True] * len(lengths)):
+            end = len(lengths)
+            for first in reversed(range(end)):
+                if math.prod(lengths[first:end]) >= 256:
+                    return first, end
+                end = end if joined[first] else first
+        return 0, len(lengths)
+
+    def rows(items: np.ndarray, lengths: Sequence[int], follows: Sequence[bool]) -> np.ndarray:
+        first, end = row_of(lengths, follows)
+        row, inner = math.prod(lengths[first:end]), math.prod(lengths[first + 1 : end])
         cut = max(1, 16384 // inner) * inner
+        items = items.reshape(-1, row, math.prod(lengths[end:]), items.shape[-1]).swapaxes(1, 2)
         parts = [piece(one[k : k + cut]) for one in items.reshape(-1, row, items.shape[-1])
                  for k in range(0, row, cut)]  # fmt: skip
-        return parts[0] if len(parts) == 1 else rows(np.array(parts), (len(parts),))
+        return parts[0] if len(parts) == 1 else rows(np.array(parts), (len(parts),), (True,))
 
     moved = np.moveaxis(x, axes, range(len(axes)))
-    shape = moved.shape[len(axes) :]
-    return rows(moved.reshape(-1, math.prod(shape)), moved.shape[: len(axes)]).reshape(shape)
+    kept = moved.shape[len(axes) :]
+    left = [axis for axis in range(x.ndim) if axis not in axes or x.shape[axis] > 1]
+    places = [k for k, axis in enumerate(left) if axis in axes]
+    follows = [k > 0 and place == places[k - 1] + 1 for k, place in enumerate(places)]
+    lengths = [x.shape[left[place]] for place in places]
+    return rows(moved.reshape(-1, math.prod(kept)), lengths, follows).reshape(kept)
 
 
 @pytest.mark.row("K18")
@@ -519,7 +532,8 @@ def model(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     + [((300, 5), (0,)), ((300, 64), (0,)), ((300, 65), (0,)), ((143, 1100), (0,)), ((40_000, 3), (0,))]
     + [((3, 7, 11, 13), axes) for axes in ((0, 1, 2, 3), (1, 2), (0, 2), (1, 3), (0, 3), (0, 1, 3))]
     + [((9, 1, 40, 50), axes) for axes in ((0, 2), (0, 1, 2, 3), (2, 3))]
-    + [((2, 129, 200), (0, 1)), ((70, 250, 3), (0, 1)), ((2, 20_000, 2), (0, 1, 2))],
+    + [((2, 129, 200), (0, 1)), ((70, 250, 3), (0, 1)), ((2, 20_000, 2), (0, 1, 2)), ((9_000, 2, 5), (0, 2))]
+    + [((20, 15, 2, 3), axes) for axes in ((0, 1, 3), (0, 3), (1, 3))] + [((2, 260, 1, 3, 4), (0, 1, 2, 4))],
 )  # fmt: skip
 def test_operations_are_grouped_as_documented(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     wanted = model(np.arange(math.prod(shape), dtype=np.uint64).reshape(shape) * np.uint64(3), axes)
@@ -653,7 +667,7 @@ def test_messages_name_a_kernel_once_and_a_stream_is_of_no_use() -> None:
 
 @pytest.mark.row("K05")
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (0, 2), (1, 2), (-1, 0), ()])
-@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7, 1), (300, 2, 3), (2, 3, 40000)])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7, 1), (17000, 2, 3), (2, 3, 40000)])
 def test_places_and_raw_inputs(shape: tuple[int, ...], axis: int | tuple[int, ...] | None) -> None:
     rng = np.random.default_rng(1)
     x = rng.integers(-9, 9, shape)
