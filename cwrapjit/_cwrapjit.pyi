@@ -21,7 +21,7 @@ _Shape: TypeAlias = Sequence[_Dim]
 _Extra: TypeAlias = Sequence[str]
 _Optimize: TypeAlias = Literal["auto", "off", "eager"]
 _Threads: TypeAlias = int | Literal["auto"]
-_Cast: TypeAlias = Literal["no", "safe"]
+_Cast: TypeAlias = Literal["no", "safe", "same_kind"]
 _Cookie: TypeAlias = Literal["readwrite", "readonly"]
 _Border: TypeAlias = Literal[
     "reflect", "nearest", "wrap", "mirror", "constant", "grid-mirror", "grid-wrap", "grid-constant"

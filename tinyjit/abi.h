@@ -64,6 +64,7 @@ typedef struct cwj_operand_decl {
     int role;
     int ncore;
     const npy_intp *core; /* >= 0: that length; < 0: named dim number -1 - core[i] */
+    bool packed;          /* it may be converted, and its slices shall be contiguous */
 } cwj_operand_decl;
 
 /* cwj_dim_step.op: what a step of a dim's expression does with a stack of numbers. All that && || ?: pass
@@ -193,7 +194,9 @@ enum { /* cwj_function_decl.flags */
     CWJ_UNORDERED = 16,  /* slices may run in any order, and side by side */
     CWJ_GIL_ALWAYS = 32, /* gil=False: released in every call */
     CWJ_SILENT = 64,     /* no slice fails, raises, prints or calls into Python */
-    CWJ_ARRAYS_ONLY = 128 /* new 0-d outputs are computed in memory of NumPy's, too */
+    CWJ_ARRAYS_ONLY = 128, /* new 0-d outputs are computed in memory of NumPy's, too */
+    CWJ_CAST_SAME_KIND = 256, /* arrays may convert by NumPy's same_kind casting */
+    CWJ_WHOLE = 512 /* a snippet looks beyond its slices, at whole arrays */
 };
 
 enum {

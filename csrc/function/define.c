@@ -58,7 +58,9 @@ take_options(cwj_spec *spec, cwj_options *options, cwj_options *chosen, cwj_modu
         return -1;
     }
     spec->tj.flags |= (options->inplace == 1 ? CWJ_INPLACE : 0) |
-                      (options->cast_safe == 1 ? CWJ_CAST_SAFE : 0) |
+                      (options->cast == 1   ? CWJ_CAST_SAFE
+                       : options->cast == 2 ? CWJ_CAST_SAME_KIND
+                                            : 0) |
                       (options->gil == 0 ? CWJ_RELEASE_GIL | CWJ_GIL_ALWAYS : 0) |
                       (options->unordered == 1 ? CWJ_UNORDERED : 0);
     spec->tj.threads = options->threads;
@@ -213,6 +215,7 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     spec->tj.flags |= self->code.orderless ? CWJ_UNORDERED | CWJ_SILENT : 0;
     self->runtime.flags = spec->tj.flags;
     self->runtime.threads = spec->tj.threads;
+    cwj_foreign_init(self);
     self->runtime.watcher = cwj_state_of((PyObject *)self)->watcher;
     if (self->checked != NULL) {
         cwj_debugged_start(self);

@@ -32,6 +32,16 @@ typedef struct cwj_function_object {
     PyObject *weakrefs;
 } cwj_function_object;
 
+/* The function that a runtime is in. */
+static inline cwj_function_object *
+cwj_owner_of(cwj_runtime *runtime)
+{
+    return (cwj_function_object *)((char *)runtime - offsetof(cwj_function_object, runtime));
+}
+
+/* Has calls take columns of pandas and their kin, where arrays may convert. */
+void cwj_foreign_init(cwj_function_object *self);
+
 /* Checks, compiles and binds: the definition of a function. args and kwargs
  * are those of module.function(); module_name is NULL without module. Returns
  * a new reference, or NULL with an exception set. */

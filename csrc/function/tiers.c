@@ -14,12 +14,6 @@
 #include "base/jobs.h"
 #include "base/watch.h"
 
-static cwj_function_object *
-owner_of(cwj_runtime *runtime)
-{
-    return (cwj_function_object *)((char *)runtime - offsetof(cwj_function_object, runtime));
-}
-
 /* ---- new code ---------------------------------------------------------- */
 
 /* In the background thread: puts a job's loops in place. */
@@ -300,7 +294,7 @@ static void
 hot(cwj_runtime *runtime, int typeset)
 {
     runtime->hot_at = ULLONG_MAX; /* looking for a compiler may run Python code, which may call f */
-    int more = follow(owner_of(runtime), typeset);
+    int more = follow(cwj_owner_of(runtime), typeset);
     runtime->hot_at = more || PyErr_Occurred() ? runtime->heat + CWJ_LOOK_TIME : ULLONG_MAX;
 }
 

@@ -22,7 +22,7 @@ from cwrapjit.kernels.statement import Shape, Statement
 
 _OPTIONS = frozenset(
     "sources include_dirs define_macros libraries library_dirs optimize fastmath debug threads unordered "
-    "inplace gil".split()
+    "inplace gil cast".split()
 )
 _IGNORED = ("stream", "block_size")  # of a device
 _CALL = ("out", "size", "dtype", *_IGNORED)
@@ -223,9 +223,7 @@ class ElementwiseKernel(Travels, Dispatch):
             if array is not None and not each.raw:
                 spread.append(source)
         types = resolve(self._who, self.in_params, self.out_params, given, chosen)
-        dtypes = [
-            g if g is not None else each.type_in(types) for each, g in zip(self.params, given, strict=True)
-        ]
+        dtypes = [each.type_in(types) for each in self.params]
         for each, dtype in zip(self.params, dtypes, strict=True):
             check_type(dtype, self._who, repr(each.name))
         self._check_size(call, bool(spread))

@@ -156,7 +156,7 @@ def resolve(
 
     `given` has the dtypes of the arrays, one for each input and output; None is a scalar, or an output that
     the call has to make. Both never decide. Outputs are looked at first, then inputs; all that have one
-    letter must be of one dtype, since nothing is cast. `chosen` is the caller's own choice,
+    letter must be of one dtype. `chosen` is the caller's own choice,
     {"T": "float32"}. A letter that nothing says, and dtypes that contradict each other, are a TypeError that
     shows the deduced table.
     """
@@ -173,7 +173,11 @@ def resolve(
     for k in order:
         dtype = given[k]
         if dtype is not None:
-            _bind(bound, parameters[k], _check(dtype, who, f"'{parameters[k].name}'"), who)
+            _check(dtype, who, f"'{parameters[k].name}'")
+            if parameters[k].dtype is None:
+                _bind(bound, parameters[k], dtype.newbyteorder("="), who)
+            else:
+                _check_cast(parameters[k], dtype, k >= len(inputs), who)
     for each in parameters:
         if each.placeholder and each.word not in bound:
             names = ", ".join(repr(p.name) for p in parameters if p.word == each.word)
@@ -186,20 +190,24 @@ def resolve(
 
 
 def _check(dtype: np.dtype[Any], who: str, what: str) -> np.dtype[Any]:
-    if dtype.kind not in _NUMBERS or not dtype.isnative:
-        raise TypeError(f"{who}: {what} is {_name_of(dtype)}; wanted numbers of this machine's byte order")
+    if dtype.kind not in _NUMBERS:
+        raise TypeError(f"{who}: {what} is {_name_of(dtype)}; wanted numbers")
     return dtype
+
+
+def _check_cast(parameter: Parameter, dtype: np.dtype[Any], written: bool, who: str) -> None:
+    """Arrays convert to and from fixed types where no value is lost, as those of a ufunc."""
+    declared = parameter.dtype
+    source, target = (declared, dtype) if written else (dtype, declared)
+    if not np.can_cast(source, target):
+        raise TypeError(
+            f"{who}: {parameter.name!r} is {_name_of(dtype)}, but it is declared as {_name_of(declared)}, "
+            f"and {_name_of(target)} does not hold all values of {_name_of(source)}"
+        )
 
 
 def _bind(bound: dict[str, _Bound], parameter: Parameter, dtype: np.dtype[Any], who: str) -> None:
     name = repr(parameter.name)
-    if parameter.dtype is not None:
-        if parameter.dtype != dtype:
-            declared = _name_of(parameter.dtype)
-            raise TypeError(
-                f"{who}: {name} is {_name_of(dtype)}, but it is declared as {declared}; nothing is cast"
-            )
-        return
     before = bound.get(parameter.word)
     if before is None:
         bound[parameter.word] = _Bound(dtype, [name])

@@ -14,6 +14,7 @@ import numpy as np
 
 from cwrapjit._content import Travels, frozen
 from cwrapjit._cwrapjit import Function
+from cwrapjit._foreign import plain
 from cwrapjit._imports import load
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels import parameters, plan
@@ -71,6 +72,15 @@ def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise TypeError(f"{what}: {error}") from None
     return made
+
+
+def _converted(values: Sequence[Any], wanted: Sequence[np.dtype[Any]]) -> list[Any]:
+    """Inputs as arrays of these types, and what stands behind them as it is."""
+    made = [
+        each if is_scalar(each) else each.astype(dtype, copy=False)
+        for each, dtype in zip(values, wanted, strict=False)
+    ]
+    return [*made, *values[len(made) :]]
 
 
 class ReductionKernel(Travels):
@@ -216,6 +226,10 @@ class ReductionKernel(Travels):
         known = [None if is_scalar(each) else each.dtype for each in (*inputs, *given)]
         known += [None] * (len(inputs) + self.nout - len(known))
         types = parameters.resolve(who, texts.inputs[: self.nin], texts.outputs, known, dtype)
+        wanted = [each.type_in(types) for each in texts.inputs[: self.nin]]
+        if any(each is not None and each != own for each, own in zip(known, wanted, strict=False)):
+            run = self._planned(_converted(inputs, wanted), given, axis, keepdims, dtype)
+            return lambda *values: run(*_converted(values, wanted))
         shape = self._shape(arrays)
         every = [*inputs, *self._wholes(inputs, shape)]
         pairs = list(zip(texts.inputs, every, strict=True))
@@ -226,7 +240,7 @@ class ReductionKernel(Travels):
         family = self._family(types, shapes if texts.raws else ())
         scalars = tuple(parameter.raw or is_scalar(each) for parameter, each in pairs)
         task = plan.Task(shape, _axes_of(axis, len(shape), who), keepdims, scalars, every)
-        outs = self._check_outputs(given, task)
+        outs = self._check_outputs(given, family.dtypes_out, task)
         if task.nout_items and not task.nred_items and not texts.identity:
             raise ValueError(
                 f"{who}: zero-size array to reduction operation {self.name} which has no identity"
@@ -277,17 +291,10 @@ class ReductionKernel(Travels):
         return given
 
     def _array(self, value: Any, k: int) -> np.ndarray:
+        name = self._texts.inputs[k].name
         if isinstance(value, np.ma.MaskedArray):
-            name = self._texts.inputs[k].name
             raise TypeError(f"{self._who}: {name!r} is a masked array; pass .data or .filled()")
-        ours = np.ndarray.__array_ufunc__
-        if getattr(type(value), "__array_ufunc__", ours) is not ours:
-            name = self._texts.inputs[k].name
-            raise TypeError(
-                f"{self._who}: argument {name!r}: {type(value).__name__} has its own __array_ufunc__, "
-                f"which this kernel would bypass; wanted a NumPy array, for instance np.asarray({name})"
-            )
-        return array_of(self._who, self._texts.inputs[k].name, value)
+        return array_of(self._who, name, plain(self._who, name, value))
 
     def _shape(self, arrays: list[np.ndarray]) -> tuple[int, ...]:
         if len(arrays) == 1:
@@ -298,8 +305,12 @@ class ReductionKernel(Travels):
             shapes = ", ".join(str(each.shape) for each in arrays)
             raise ValueError(f"{self._who}: inputs of shapes {shapes} do not broadcast together") from None
 
-    def _check_outputs(self, given: Sequence[np.ndarray], task: plan.Task) -> list[np.ndarray]:
-        for each, parameter in zip(given, self._texts.outputs, strict=bool(given)):
+    def _check_outputs(
+        self, given: Sequence[np.ndarray], dtypes: Sequence[np.dtype[Any]], task: plan.Task
+    ) -> list[np.ndarray]:
+        for each, parameter, dtype in zip(given, self._texts.outputs, dtypes, strict=False):
+            if each.dtype != dtype:
+                raise TypeError(f"{self._who}: output {parameter.name!r} is {each.dtype}; wanted {dtype}")
             if each.shape != task.result_shape:
                 wanted = task.result_shape
                 raise ValueError(

@@ -135,7 +135,7 @@ class Statement:
         in_front = body[:prefix].count("\n")
         key = tuple(np.dtype(np.int8) if k < 0 else dtypes[k] for k in order)
         # Elements of a row are read and written one after the other.
-        options: dict[str, Any] = {**({} if rows is None else {"inplace": True}), **self._options}
+        options: dict[str, Any] = {"cast": "safe", "inplace": rows is not None, **self._options}
         try:
             made = _cwrapjit.function(
                 self._name,

@@ -45,8 +45,9 @@ def vectorize(
 
     Where the text has T for a type, T=("f4", "f8") says for which ones; without T= those of a call decide.
     OUT in front of a pointer makes it a result, INOUT what is updated in place. Other functions of the text
-    must be static. Numbers are cast safely, as by ufuncs; parameters that are arrays, x[n], are not, and the
-    leading dims broadcast. name is its name in Python, doc its docstring, options are function()'s.
+    must be static. Arguments are what a ufunc takes: array-likes, types that cast safely, any strides. For
+    parameters that are arrays, x[n], the leading dims broadcast, and slices that do not lie as C wants them
+    are copied, a few at a time. name is its name in Python, doc its docstring, options are function()'s.
     """
     _check(source, name, doc, options)
     macros = _build.macros(options.get("define_macros"), "vectorize(): define_macros")
@@ -507,7 +508,7 @@ class OfNumbers(Definition):
         return self.text.confirmation(self.found, read)
 
     def defaults(self) -> dict[str, Any]:
-        """Arrays are never copied; slices of them are contiguous, as C takes them."""
+        """Slices of arrays are contiguous, as C takes them."""
         if not self.has_arrays:
             return super().defaults()
         checks = [
@@ -516,7 +517,7 @@ class OfNumbers(Definition):
             if each.role == "dim"
         ]
         checks += [numbers.CHECK_CONTIGUOUS % each.name for each in self._ordered() if each.dims]
-        return {"cast": "no", "Ccode_validate": "".join([*checks, "return 1;"])}
+        return {**super().defaults(), "Ccode_validate": "".join([*checks, "return 1;"])}
 
     def slice(self, called: str, T: str | None) -> str:
         given = []

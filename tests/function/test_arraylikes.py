@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import INNER, ar, refuses, same, wrap
+from helpers import INNER, ar, refuses, same, wrap, wrap_signature
+
+import cwrapjit
 
 TIMES = "item__output() = 2 * item__a(); return true;"
 
@@ -279,6 +281,34 @@ def test_objects_that_take_numpys_calls_over_are_refused(thing: Any) -> None:
     refuses(TypeError, lambda: inner()(ar(3), thing), "t.f", "right", *words)
     refuses(TypeError, lambda: double()(ar(3), out=thing), "t.f", "output", type(thing).__name__)
     assert double()(np.array(thing)).tolist() == [0, 2, 4], "their data, converted by the caller, is fine"
+
+
+@pytest.mark.row("N26i")
+def test_where_arrays_may_convert_the_ufunc_is_asked() -> None:
+    calls: list[Any] = []
+
+    class Column(Series):
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
+            calls.append((ufunc.__name__, [type(each).__name__ for each in inputs]))
+            plain = (each.values if isinstance(each, Column) else each for each in inputs)
+            return Column(ufunc(*plain, **kw), self.index)
+
+    column = Column(ar(3), "abc")
+    f = cwrapjit.vectorize("double f(double x, double y) { return x + y; }")
+    assert f(column, 1).values.tolist() == f(y=1, x=column).values.tolist() == [1, 2, 3]
+    assert calls == [("f", ["Column", "int"])] * 2 and f(1, column).index == "abc"
+    out = np.empty(3)
+    assert f(column, 2, out=out).values is out
+    safe = wrap_signature("a(n) -> output()", "item__output() = item__a(0); return true;", cast="safe")
+    assert safe(column) == 0 and len(calls) == 4  # slices with dims see arrays
+    keeps = {"Ccode_cookie_struct": "int x;", "Ccode_cookie_cleanup": ""}
+    none = wrap_signature("a() -> output()", "item__output() = item__a(); return true;", cast="safe", **keeps)
+    assert none(column).tolist() == [0, 1, 2] and len(calls) == 4  # it has no ufunc
+    refuses(TypeError, lambda: f(column), "f(): missing required argument 'y'")
+    refuses(TypeError, lambda: f(Opted(), 1), "'x'", "Opted sets __array_ufunc__ = None")
+    refuses(TypeError, lambda: f(ar(3).view(Quantity), 1), "__array_ufunc__")
+    refuses(TypeError, lambda: safe(ar(3).view(Quantity)), "'a'", "Quantity has its own")
+    refuses(TypeError, lambda: f(1, 2, out=ar(3).view(Quantity)), "output", "Quantity has its own")
 
 
 @pytest.mark.row("N09i", "N34")

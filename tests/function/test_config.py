@@ -23,7 +23,7 @@ GOOD = {
     "unordered": [False, True],
     "inplace": [False, True],
     "gil": [None, False, True],
-    "cast": ["no", "safe"],
+    "cast": ["no", "safe", "same_kind"],
     "cookie": ["readwrite", "readonly"],
 }
 BAD = {
@@ -34,7 +34,7 @@ BAD = {
     "unordered": ["yes", 1],
     "inplace": ["yes", 0],
     "gil": ["yes", 1, 0, [], 2.0],
-    "cast": ["unsafe", "same_kind", "", True, 1],
+    "cast": ["unsafe", "equiv", "", True, 1],
     "cookie": ["const", 1],
 }
 

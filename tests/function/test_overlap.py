@@ -472,4 +472,4 @@ def test_debug_and_write_know_it() -> None:
     m.function("histogram", signature="k(), shared counts(m) ->", Ccode_slice_eval={np.int64: COUNT})
     written: list[str] = []
     m.write(file=type("File", (), {"write": lambda self, text: written.append(text)})())
-    assert "CWJ_SHARED, 1, (const npy_intp[]){-1}}" in "".join(written)
+    assert "CWJ_SHARED, 1, (const npy_intp[]){-1}, 0}" in "".join(written)

@@ -207,12 +207,18 @@ def test_a_matching_argument_is_still_not_copied() -> None:
 
 
 @pytest.mark.row("N23i", "N34", "K09")
-def test_outputs_and_inouts_never_convert() -> None:
-    for dtype, name in ((np.float32, "float32"), (np.complex128, "complex128"), (">f8", ">f8")):
+def test_outputs_and_inouts_convert_where_no_value_is_lost() -> None:
+    for dtype in (np.complex128, np.longdouble, ">f8"):
+        out = np.zeros(2, dtype)
+        assert copier()(ar(2), out=out) is out and same(out, ar(2).astype(dtype))
+    for dtype, name in ((np.float32, "float32"), (np.int64, "int64")):
         out = np.zeros(2, dtype)
         refuses(TypeError, lambda out=out: copier()(ar(2), out=out), "t.f", "output", name)
     f = wrap_signature("inout a() -> output()", "item__a() += 1; return true;", cast="safe")
     refuses(TypeError, lambda: f(ar(3, dtype=np.float32)), "t.f", "'a' is float32")
+    x = ar(3).astype(">f8")
+    f(x)
+    assert x.tolist() == [1, 2, 3]
 
 
 @pytest.mark.row("N23i", "B10")

@@ -215,9 +215,9 @@ cwj_next:;
 static const char *const cwj_named__inner[] = {"n"};
 
 static const cwj_operand_decl cwj_operands__inner[] = {
-    {"a", CWJ_IN, 1, (const npy_intp[]){-1}},
-    {"b", CWJ_IN, 1, (const npy_intp[]){-1}},
-    {"output", CWJ_OUT, 0, 0},
+    {"a", CWJ_IN, 1, (const npy_intp[]){-1}, 0},
+    {"b", CWJ_IN, 1, (const npy_intp[]){-1}, 0},
+    {"output", CWJ_OUT, 0, 0, 0},
 };
 
 static const cwj_typeset cwj_typesets__inner[] = {

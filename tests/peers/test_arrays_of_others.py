@@ -64,8 +64,47 @@ def test_columns_of_pandas() -> None:
     pd.testing.assert_extension_array_equal(u(nullable, 4.0), np.hypot(nullable, 4.0))
     for ours, numpys in zip(parts().ufunc(x), np.modf(x), strict=True):
         pd.testing.assert_series_equal(ours, numpys)
+    strict = cwrapjit.vectorize("double f(double x) { return x; }", cast="no")
     with pytest.raises(TypeError, match=r"Series has its own __array_ufunc__.*\.ufunc"):
-        hypotenuse()(x, 4)
+        strict(x)
+
+
+SUM = """T sum(int n, const T x[n])
+{
+    T total = 0;
+    for (int i = 0; i < n; i++)
+        total += x[i];
+    return total;
+}"""
+
+
+@pytest.mark.row("N26i")
+def test_functions_of_c_texts_take_what_their_ufuncs_take() -> None:
+    """Elementwise they keep labels; where slices have dims, columns are arrays."""
+    import pandas as pd
+    import xarray as xr
+
+    f, of_t = hypotenuse(), cwrapjit.vectorize("T plus(T x, T y) { return x + y; }")
+    kernel = cwrapjit.ElementwiseKernel("float64 x, T y", "T z", "z = x + y", "plus")
+    x = pd.Series([3.0, np.nan, 5], index=["a", "b", "c"], name="x")
+    y = pd.Series([12.0, 1, 4], index=["c", "b", "a"], name="x")
+    pd.testing.assert_series_equal(f(x, y), np.hypot(x, y))
+    pd.testing.assert_series_equal(f(y=x, x=4), np.hypot(4, x))
+    frame = pd.DataFrame({"p": [3.0, np.nan], "q": [1.0, 2.0]}, index=[7, 8])
+    pd.testing.assert_frame_equal(f(frame, 4.0), np.hypot(frame, 4.0))
+    pd.testing.assert_series_equal(of_t(x, 2.0), x + 2)
+    pd.testing.assert_series_equal(kernel(x, x), x + x)
+    grid = xr.DataArray(ar(2, 3), dims=("time", "place"), coords={"time": [3, 4]})
+    xr.testing.assert_identical(f(grid, 4.0), np.hypot(grid, 4.0))
+    for total in (cwrapjit.vectorize(SUM), cwrapjit.vectorize(SUM.replace("T", "double"))):
+        assert total(y) == 17 and total(frame).tolist()[1:] == pytest.approx([np.nan], nan_ok=True)
+        assert total(grid.astype("f4")).tolist() == [3, 12]
+    total = cwrapjit.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    assert total(y) == 17 and total(grid, axis=0).tolist() == [3, 5, 7]
+    with pytest.raises(TypeError, match=r"hypotenuse\(\): missing required argument 'y'"):
+        f(x)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        f(x, y, z=1)
 
 
 def test_columns_of_polars() -> None:
@@ -147,7 +186,7 @@ def test_units_of_pint() -> None:
     x = np.array([3.0, 5.0]) * units.m
     with pytest.raises(TypeError, match="__array_ufunc__"):
         hypotenuse().ufunc(x, 4 * units.m)
-    with pytest.raises(TypeError, match="Quantity has its own __array_ufunc__"):
+    with pytest.raises(TypeError, match="__array_ufunc__"):
         hypotenuse()(x, 4 * units.m)
     in_metres = units.wraps("m", ("m", "m"))(lambda x, y: hypotenuse()(x, y))
     got = in_metres(x, 400 * units.cm)

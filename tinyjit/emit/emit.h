@@ -49,6 +49,8 @@ typedef struct tj_emitter {
     bool apart;        /* every slice must be a function: spec->apart, or the header's macros */
     tj_named *named;   /* owned: the named dims in order of appearance */
     int nnamed;
+    bool *packed;      /* owned: operands of which validate wants contiguous slices */
+    bool whole;        /* a snippet names what lies beyond its slices */
     tj_text macros;    /* the accessors that are defined now */
     size_t counted;    /* bytes of out in which newlines were counted */
     size_t newlines;
@@ -72,6 +74,8 @@ void tj_emit_truths(tj_emitter *this, const tj_user_code *snippet);
 /* #define of the accessors that it names, later #undef, and a blank line if there are any. */
 void tj_emit_macros(tj_emitter *this, const tj_user_code *snippet);
 void tj_emit_undefs(tj_emitter *this);
+/* Notes what it asks of the memory of whole arrays. */
+void tj_note_layout(tj_emitter *this, const tj_user_code *snippet);
 /* It needs operand k's data. */
 bool tj_snippet_wants_data(const tj_emitter *this, const tj_user_code *snippet, int k);
 /* It needs the strides of operand k's slice. */

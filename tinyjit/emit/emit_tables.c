@@ -42,13 +42,14 @@ static void emit_operands(const tj_emitter *this)
                                         [TJ_INOUT] = "CWJ_INOUT",
                                         [TJ_OUT] = "CWJ_OUT",
                                         [TJ_SHARED] = "CWJ_SHARED"};
+    bool casts = this->packed && spec->flags & (CWJ_CAST_SAFE | CWJ_CAST_SAME_KIND);
     tj_text_printf(out, "static const cwj_operand_decl cwj_operands__%s[] = {\n", spec->name);
     for (int k = 0; k < spec->noperands; k++) {
         const tj_operand *operand = &spec->operands[k];
         tj_text_printf(out, "    {\"%s\", %s, %d, ", operand->name, roles[operand->role],
                        operand->ndims);
         emit_core(this, operand);
-        tj_text_puts(out, "},\n");
+        tj_text_puts(out, casts && this->packed[k] ? ", 1},\n" : ", 0},\n");
     }
     tj_text_puts(out, "};\n\n");
 }
@@ -175,10 +176,15 @@ static void emit_flags(int flags, tj_text *out)
     static const struct {
         int flag;
         const char *name;
-    } all[] = {{CWJ_ONE_OUTPUT, "CWJ_ONE_OUTPUT"}, {CWJ_INPLACE, "CWJ_INPLACE"},
-               {CWJ_CAST_SAFE, "CWJ_CAST_SAFE"},   {CWJ_RELEASE_GIL, "CWJ_RELEASE_GIL"},
-               {CWJ_UNORDERED, "CWJ_UNORDERED"},   {CWJ_GIL_ALWAYS, "CWJ_GIL_ALWAYS"},
-               {CWJ_SILENT, "CWJ_SILENT"}};
+    } all[] = {{CWJ_ONE_OUTPUT, "CWJ_ONE_OUTPUT"},
+               {CWJ_INPLACE, "CWJ_INPLACE"},
+               {CWJ_CAST_SAFE, "CWJ_CAST_SAFE"},
+               {CWJ_RELEASE_GIL, "CWJ_RELEASE_GIL"},
+               {CWJ_UNORDERED, "CWJ_UNORDERED"},
+               {CWJ_GIL_ALWAYS, "CWJ_GIL_ALWAYS"},
+               {CWJ_SILENT, "CWJ_SILENT"},
+               {CWJ_CAST_SAME_KIND, "CWJ_CAST_SAME_KIND"},
+               {CWJ_WHOLE, "CWJ_WHOLE"}};
     const char *separator = "";
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         if (flags & all[i].flag) {
@@ -212,7 +218,7 @@ static void emit_descriptor(const tj_emitter *this)
     tj_text_printf(out, "    /* names      */ \"%s\", \"", spec->name);
     tj_emit_qualname(spec, out);
     tj_text_printf(out, "\", \"%s\",\n    /* flags      */ ", signature);
-    emit_flags(spec->flags, out);
+    emit_flags(spec->flags | (this->whole ? CWJ_WHOLE : 0), out);
     tj_text_printf(out, ",\n    /* threads    */ %d", spec->threads);
     tj_text_printf(out, ",\n    /* operands   */ %d, %d, cwj_operands__%s,\n",
                    spec->noperands - spec->noutputs, spec->noutputs, spec->name);

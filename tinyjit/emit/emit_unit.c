@@ -116,10 +116,13 @@ static void emit_snippet(tj_emitter *this, const tj_piece *piece, tj_snippet_kin
     if (!tj_tokens_list(&snippet.tokens, piece->text, piece->length) || !snippet.names ||
         !tj_names_add(snippet.names, &snippet.tokens))
         this->out->failed = true;
-    else if (kind == TJ_SLICE_CODE)
-        emit_typeset(this, &snippet, t);
-    else
-        emit_once(this, &snippet);
+    else {
+        tj_note_layout(this, &snippet);
+        if (kind == TJ_SLICE_CODE)
+            emit_typeset(this, &snippet, t);
+        else
+            emit_once(this, &snippet);
+    }
     tj_names_free(snippet.names);
     tj_tokens_clear(&snippet.tokens);
 }
@@ -191,7 +194,8 @@ static void emit_body(tj_emitter *this, int part)
     tj_tokens tokens;
     collect_named(this);
     this->header = tj_names_new();
-    if (!tj_tokens_list(&tokens, header->text, header->length) || !this->header ||
+    this->packed = tj_alloc_zeroed((size_t)this->spec->noperands, sizeof *this->packed);
+    if (!tj_tokens_list(&tokens, header->text, header->length) || !this->header || !this->packed ||
         !tj_names_add(this->header, &tokens))
         this->out->failed = true;
     else
@@ -211,6 +215,7 @@ static tj_status end(tj_emitter *this)
 {
     tj_names_free(this->header);
     tj_free(this->named);
+    tj_free(this->packed);
     tj_text_clear(&this->macros);
     return this->out->failed ? TJ_NO_MEMORY : TJ_OK;
 }

@@ -40,6 +40,8 @@ enum {
     NGEOMETRIES = sizeof(geometries) / sizeof(*geometries)
 };
 
+#define CHECK "CHECK_CONTIGUOUS_AND_SETERROR" /* what raises; CHECK_CONTIGUOUS only asks */
+
 const char *tj_const_of(const tj_operand *operand)
 {
     return operand->role == TJ_IN ? "const " : "";
@@ -102,6 +104,21 @@ static bool is_local_array(const tj_emitter *this, const tj_user_code *snippet, 
            !tj_names_may_paste(this->header) && !tj_names_may_paste(snippet->names) &&
            !tj_names_have_joined(this->header, prefix, operand->name) &&
            tj_body_only_indexes(&snippet->tokens, prefix, operand->name, operand->ndims);
+}
+
+void tj_note_layout(tj_emitter *this, const tj_user_code *snippet)
+{
+    for (int k = 0; k < this->spec->noperands; k++) {
+        const char *name = this->spec->operands[k].name;
+        for (int g = 0; g < NGEOMETRIES; g++)
+            this->whole |= strstr(geometries[g].prefix, "_full__") &&
+                           wants(this, snippet, geometries[g].prefix, name);
+        if (snippet->kind != TJ_SLICE_CODE)
+            this->whole |= wants(this, snippet, "data__", name);
+        if (snippet->kind == TJ_VALIDATE_CODE)
+            this->packed[k] = tj_names_have_joined(snippet->names, CHECK, "_ALL") ||
+                              tj_names_have_joined(snippet->names, CHECK "__", name);
+    }
 }
 
 static bool wants_cookie(const tj_emitter *this, const tj_user_code *snippet)
@@ -407,8 +424,8 @@ static void emit_accessors(tj_emitter *this, const tj_user_code *snippet)
 /* CHECK_CONTIGUOUS__a() and its kin, for operand k or, with -1, for all. */
 static void emit_check(tj_emitter *this, const tj_user_code *snippet, int k, bool raises)
 {
-    const char *prefix = raises ? "CHECK_CONTIGUOUS_AND_SETERROR__" : "CHECK_CONTIGUOUS__";
-    const char *all = raises ? "CHECK_CONTIGUOUS_AND_SETERROR_ALL" : "CHECK_CONTIGUOUS_ALL";
+    const char *prefix = raises ? CHECK "__" : "CHECK_CONTIGUOUS__";
+    const char *all = raises ? CHECK "_ALL" : "CHECK_CONTIGUOUS_ALL";
     const char *name = k < 0 ? "" : this->spec->operands[k].name;
     const char *error = raises ? "_or_error" : "";
     if (!wants(this, snippet, k < 0 ? all : prefix, name))

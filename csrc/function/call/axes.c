@@ -33,6 +33,7 @@ typedef struct cwj_plan {
     int block_axis; /* the axis that counts blocks of the last one, or -1 */
     npy_intp tail;  /* slices of the last block */
     const cwj_tile *tile; /* the last axis is one of many, or NULL */
+    cwj_stage *stage;     /* slices are copied, or NULL */
 } cwj_plan;
 
 /* The memory of a plan of one axis and few operands: what most calls need. */
@@ -46,6 +47,7 @@ typedef struct cwj_line {
 typedef struct cwj_cursor {
     npy_intp *at; /* [naxes] */
     char **data;  /* [noperands] */
+    char *memory; /* of copies; NULL without a stage */
 } cwj_cursor;
 
 static npy_intp *
@@ -264,6 +266,7 @@ plan_line(cwj_frame *frame, cwj_plan *plan, cwj_line *line)
     plan->total = line->dim;
     plan->block_axis = -1;
     plan->tile = NULL;
+    plan->stage = frame->stage;
 }
 
 /* Returns 0, or -1 with MemoryError. */
@@ -275,6 +278,7 @@ plan_axes(cwj_frame *frame, cwj_plan *plan)
     plan->noperands = frame->noperands;
     plan->block_axis = -1;
     plan->tile = NULL;
+    plan->stage = frame->stage;
     plan->dims = frame_alloc(frame, room, sizeof(npy_intp));
     plan->steps = frame_alloc(frame, room * noperands, sizeof(npy_intp));
     plan->base = frame_alloc(frame, noperands, sizeof(char *));
@@ -296,8 +300,17 @@ open_cursor(cwj_frame *frame, const cwj_plan *plan, cwj_cursor *cursor)
 {
     cursor->at = frame_alloc(frame, (size_t)plan->naxes, sizeof(npy_intp));
     cursor->data = frame_alloc(frame, (size_t)plan->noperands, sizeof(char *));
+    cursor->memory = NULL;
     if (cursor->at == NULL || cursor->data == NULL) {
         return -1;
+    }
+    if (plan->stage != NULL) {
+        settle_stage(plan->stage, steps_of(plan, plan->naxes - 1));
+        char *memory = frame_alloc(frame, 1, (size_t)plan->stage->bytes);
+        if (memory == NULL) {
+            return -1;
+        }
+        cursor->memory = open_memory(plan->stage, memory);
     }
     memset(cursor->at, 0, (size_t)plan->naxes * sizeof(npy_intp));
     memcpy(cursor->data, plan->base, (size_t)plan->noperands * sizeof(char *));

@@ -46,14 +46,17 @@
 #include "function/call/convert.c"
 #include "function/call/number.c"
 #include "function/call/units.c"
+#include "function/call/copy.c"
+#include "function/call/cast.c"
+#include "base/extent.h"
 #include "function/call/match.c"
 #include "function/call/output_dims.c"
 #include "function/call/plain.c"
 #include "function/call/new_layout.c"
 #include "function/call/outputs.c"
 #include "function/call/windows.c"
+#include "function/call/stage.c"
 #include "function/call/shape.c"
-#include "base/extent.h"
 #include "function/call/overlap.c"
 #include "function/call/snippets.c"
 #include "base/axes.h"
@@ -119,6 +122,9 @@ call_by_steps(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObje
     }
 done:
     frame_close(&frame);
+    if (CWJ_UNLIKELY(frame.is_foreign) && !PyErr_Occurred()) {
+        result = runtime->foreign(runtime, args, nargsf, kwnames);
+    }
     return result;
 }
 

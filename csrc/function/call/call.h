@@ -62,6 +62,10 @@ typedef struct cwj_runtime {
      * asks, as in emitted modules. It never fails; an exception that it sets is of what
      * struck the Python code that may run there, and ends the call. */
     void (*hot)(struct cwj_runtime *runtime, int typeset);
+    /* Makes the call for arguments that take NumPy's calls over, as columns of pandas do. NULL: they
+     * are refused, as in emitted modules. */
+    PyObject *(*foreign)(struct cwj_runtime *runtime, PyObject *const *args, size_t nargsf,
+                         PyObject *kwnames);
     PyObject *watcher; /* borrowed: a context variable (progress.c); NULL: none, as in emitted
                           modules */
 } cwj_runtime;

@@ -52,10 +52,11 @@ attribute_of(PyObject *object, const char *name)
     return value;
 }
 
-/* Objects that take NumPy's calls over, or keep out of them, are refused: this
- * call could honour neither. Returns 0 for those that may pass. */
+/* Objects that keep out of NumPy's calls are refused, and those that take them over, too, unless
+ * somebody else makes the call for them. Returns 0 for those that may pass, else -1 with an exception set or
+ * with frame->is_foreign. */
 static int
-refuse_override(const cwj_frame *frame, int k, PyObject *object)
+refuse_override(cwj_frame *frame, int k, PyObject *object)
 {
     PyObject *override = attribute_of((PyObject *)Py_TYPE(object), "__array_ufunc__");
     if (override == NULL) {
@@ -67,6 +68,9 @@ refuse_override(const cwj_frame *frame, int k, PyObject *object)
                     ": %s sets __array_ufunc__ = None and takes no part in calls on arrays; wanted "
                     "a NumPy array",
                     Py_TYPE(object)->tp_name);
+    } else if (ours != NULL && override != ours && frame->runtime->foreign != NULL &&
+               k < frame->decl->ninputs) {
+        frame->is_foreign = 1;
     } else if (ours != NULL && override != ours) {
         raise_about(
             frame, k, PyExc_TypeError,
@@ -76,11 +80,11 @@ refuse_override(const cwj_frame *frame, int k, PyObject *object)
     }
     Py_DECREF(override);
     Py_XDECREF(ours);
-    return PyErr_Occurred() ? -1 : 0;
+    return frame->is_foreign || PyErr_Occurred() ? -1 : 0;
 }
 
 static int
-refuse_subclass(const cwj_frame *frame, int k, PyObject *array)
+refuse_subclass(cwj_frame *frame, int k, PyObject *array)
 {
     int masked = cwj_is_masked(array);
     if (masked > 0) {

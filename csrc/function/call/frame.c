@@ -97,6 +97,8 @@ typedef struct cwj_progress {
     unsigned long long next; /* no report before */
 } cwj_progress;
 
+typedef struct cwj_stage cwj_stage; /* stage.c */
+
 typedef struct cwj_frame {
     cwj_call call; /* first: compiled code gets a pointer to it as ctx */
     cwj_runtime *runtime;
@@ -120,6 +122,8 @@ typedef struct cwj_frame {
     npy_intp *result; /* [nextra] what the inputs alone broadcast to */
 
     cwj_view *views; /* [noperands], or NULL: no input is a window */
+    cwj_stage *stage; /* NULL: all slices lie as C wants them */
+    int is_foreign; /* an input takes NumPy's calls over: runtime->foreign makes the call */
     int at_border; /* the slices that run are not the ones that calls are known by */
     cwj_progress progress; /* not set before the first slices of a call that is not short */
 
@@ -310,6 +314,8 @@ frame_open(cwj_frame *frame, cwj_runtime *runtime)
     frame->extra = NULL;
     frame->result = NULL;
     frame->views = NULL;
+    frame->stage = NULL;
+    frame->is_foreign = 0;
     frame->at_border = 0;
     frame->used = 0;
     frame->blocks = NULL;

@@ -104,30 +104,12 @@ offset_of(const cwj_gather_axis *axis, npy_intp i)
 }
 
 static inline __attribute__((always_inline)) void
-copy_evenly(char *to, npy_intp stride, const char *from, npy_intp step, npy_intp count, size_t size)
-{
-    for (npy_intp i = 0; i < count; i++) {
-        memcpy(to + i * stride, from + i * step, size);
-    }
-}
-
-static inline __attribute__((always_inline)) void
 copy_listed(char *to, npy_intp stride, const char *from, const npy_intp *offsets, npy_intp count,
             const char *fill, size_t size)
 {
     for (npy_intp i = 0; i < count; i++) {
         memcpy(to + i * stride, offsets[i] == CWJ_OUTSIDE ? fill : from + offsets[i], size);
     }
-}
-
-static void
-copy_run(char *to, npy_intp stride, const char *from, npy_intp step, npy_intp count, size_t size)
-{
-    if (step == (npy_intp)size && stride == step) {
-        memcpy(to, from, (size_t)count * size);
-        return;
-    }
-    CWJ_OF_SIZE(size, copy_evenly, to, stride, from, step, count)
 }
 
 static void
@@ -139,7 +121,6 @@ copy_outside(const cwj_gather *gather, const cwj_gather_axis *axis, npy_intp i, 
     CWJ_OF_SIZE(size, copy_listed, to + i * axis->stride, axis->stride, from, offsets, end - i,
                 gather->fill)
 }
-#undef CWJ_OF_SIZE
 
 /* The innermost axis; from is NULL outside. */
 static void

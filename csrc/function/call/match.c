@@ -3,24 +3,9 @@
  * Type sets are tried in the order of the definition. An array fits its own
  * type only; an output that is not there yet fits any; a Python number fits
  * the types that NumPy would give it beside arrays (NEP 50), and where there are only such numbers
- * the types come first that it would give them alone. With cast="safe"
- * a second round takes the first set that all inputs convert to safely.
+ * the types come first that it would give them alone. With cast="safe" or "same_kind"
+ * a second round takes the first set that all arrays convert to by that rule of NumPy's.
  */
-
-/* One number for types that are the same in memory and in C. */
-static int
-canonical_type(int type_num)
-{
-#if NPY_SIZEOF_LONG == NPY_SIZEOF_LONGLONG
-    if (type_num == NPY_LONGLONG) {
-        return NPY_LONG;
-    }
-    if (type_num == NPY_ULONGLONG) {
-        return NPY_ULONG;
-    }
-#endif
-    return type_num;
-}
 
 /* descr is the type's dtype, NULL where it has any itemsize. */
 static int
@@ -84,16 +69,63 @@ weak_among_defaults(PyObject *value, const cwj_type *type)
 
 typedef int weak_rule(PyObject *value, const cwj_type *type);
 
-/* True when a plain input of another type converts to it safely. */
-static int
-casts_safely(const cwj_frame *frame, int k, PyArray_Descr *descr)
+/* The rule by which arrays of a call convert. */
+static NPY_CASTING
+casting_of(const cwj_function_decl *decl)
 {
-    return frame->decl->operands[k].role == CWJ_IN && descr != NULL &&
-           PyArray_CanCastTypeTo(PyArray_DESCR(frame->states[k].array), descr, NPY_SAFE_CASTING);
+    return decl->flags & CWJ_CAST_SAFE        ? NPY_SAFE_CASTING
+           : decl->flags & CWJ_CAST_SAME_KIND ? NPY_SAME_KIND_CASTING
+                                              : NPY_NO_CASTING;
+}
+
+/* Finds how numbers of an array become those of C, and back, as far as operand k needs it. Returns 0 where that has to
+ * be done by NumPy. */
+static int
+find_casts(const cwj_frame *frame, int k, const PyArray_Descr *own, const PyArray_Descr *descr,
+           cwj_cast *to_c, cwj_cast *to_array)
+{
+    int role = frame->decl->operands[k].role;
+    int in_array = canonical_type(own->type_num), in_c = canonical_type(descr->type_num);
+    return (role == CWJ_OUT || find_cast(in_array, in_c, to_c)) &&
+           (role == CWJ_IN || find_cast(in_c, in_array, to_array));
 }
 
 static int
-set_fits(const cwj_frame *frame, int index, weak_rule *rule, int by_cast)
+has_casts(const cwj_frame *frame, int k, const PyArray_Descr *own, const PyArray_Descr *descr)
+{
+    cwj_cast to_c, to_array;
+    return find_casts(frame, k, own, descr, &to_c, &to_array);
+}
+
+/* Slices of operand k may run on copies (stage.c) where its array is `own`: numbers of any kind and byte order, and
+ * what needs neither a cast nor a count of references. */
+static int
+may_stage(const cwj_frame *frame, int k, PyArray_Descr *own)
+{
+    const cwj_function_decl *decl = frame->decl;
+    return casting_of(decl) != NPY_NO_CASTING && !(decl->flags & CWJ_WHOLE) &&
+           decl->cookie_size == 0 && (decl->windows == NULL || decl->windows[k].axes == NULL) &&
+           (PyTypeNum_ISNUMBER(own->type_num) ||
+            (PyArray_ISNBO(own->byteorder) && !PyDataType_REFCHK(own)));
+}
+
+/* True when the array of operand k converts to another type by a rule of NumPy's, and back if it is written to. */
+static int
+converts(const cwj_frame *frame, int k, PyArray_Descr *descr, NPY_CASTING casting)
+{
+    PyArray_Descr *own = PyArray_DESCR(frame->states[k].array);
+    int role = frame->decl->operands[k].role;
+    if (casting == NPY_NO_CASTING || descr == NULL ||
+        (role != CWJ_OUT && !PyArray_CanCastTypeTo(own, descr, casting))) {
+        return 0;
+    }
+    return role == CWJ_IN ||
+           (may_stage(frame, k, own) && PyArray_CanCastTypeTo(descr, own, casting) &&
+            has_casts(frame, k, own, descr));
+}
+
+static int
+set_fits(const cwj_frame *frame, int index, weak_rule *rule, NPY_CASTING casting)
 {
     const cwj_type *types = frame->decl->typesets[index].types;
     for (int k = 0; k < frame->noperands; k++) {
@@ -101,7 +133,7 @@ set_fits(const cwj_frame *frame, int index, weak_rule *rule, int by_cast)
         PyArray_Descr *descr = descr_in_set(frame, index, k);
         if (state->weak != NULL ? !rule(state->weak, &types[k])
                                 : state->array != NULL && !type_equals(state, &types[k], descr) &&
-                                      !(by_cast && casts_safely(frame, k, descr))) {
+                                      !converts(frame, k, descr, casting)) {
             return 0;
         }
     }
@@ -121,22 +153,23 @@ has_strong_operand(const cwj_frame *frame)
 
 /* The index of the first type set that fits by this rule for numbers, or -1. */
 static int
-first_set(const cwj_frame *frame, weak_rule *rule, int by_cast)
+first_set(const cwj_frame *frame, weak_rule *rule, NPY_CASTING casting)
 {
     for (int t = 0; t < frame->decl->ntypesets; t++) {
-        if (set_fits(frame, t, rule, by_cast)) {
+        if (set_fits(frame, t, rule, casting)) {
             return t;
         }
     }
     return -1;
 }
 
-/* The same, with safe casts where the function has them. */
+/* The same, with casts where the function has them. */
 static int
 find_set_by(const cwj_frame *frame, weak_rule *rule)
 {
-    int index = first_set(frame, rule, 0);
-    return index < 0 && (frame->decl->flags & CWJ_CAST_SAFE) ? first_set(frame, rule, 1) : index;
+    int index = first_set(frame, rule, NPY_NO_CASTING);
+    NPY_CASTING casting = casting_of(frame->decl);
+    return index < 0 && casting != NPY_NO_CASTING ? first_set(frame, rule, casting) : index;
 }
 
 /* The index of the type set to run, or -1. */
@@ -145,8 +178,10 @@ find_set(const cwj_frame *frame)
 {
     int index = -1;
     if (!has_strong_operand(frame)) {
-        index = first_set(frame, weak_default, 0);
-        index = index >= 0 ? index : first_set(frame, weak_among_defaults, 0); /* f(1.5, 2) */
+        index = first_set(frame, weak_default, NPY_NO_CASTING);
+        if (index < 0) { /* f(1.5, 2) */
+            index = first_set(frame, weak_among_defaults, NPY_NO_CASTING);
+        }
     }
     return index >= 0 ? index : find_set_by(frame, weak_fits);
 }
@@ -184,11 +219,16 @@ text_of_known_sets(const cwj_frame *frame)
     return text;
 }
 
-/* A type set fits by casts, which nobody asked for. */
-static int
-a_cast_fits(const cwj_frame *frame)
+/* What would convert these arrays, and nobody asked for. */
+static const char *
+cure_by_cast(const cwj_frame *frame)
 {
-    return !(frame->decl->flags & CWJ_CAST_SAFE) && first_set(frame, weak_fits, 1) >= 0;
+    NPY_CASTING now = casting_of(frame->decl);
+    return now == NPY_NO_CASTING && first_set(frame, weak_fits, NPY_SAFE_CASTING) >= 0
+               ? " (cast=\"safe\" converts it)"
+           : now != NPY_SAME_KIND_CASTING && first_set(frame, weak_fits, NPY_SAME_KIND_CASTING) >= 0
+               ? " (cast=\"same_kind\" converts it, and may lose values)"
+               : "";
 }
 
 /* An int that its type does not have: number's, which operand k is to be. */
@@ -230,8 +270,7 @@ refuse_types(const cwj_frame *frame)
     if (got != NULL && known != NULL) {
         int mixed = frame->runtime->has_units && frame->unit.mixed;
         raise_in_call(frame, PyExc_TypeError, "no type set fits: %U; wanted %U%s%s", got, known,
-                      mixed ? " of equal units" : "",
-                      a_cast_fits(frame) ? " (cast=\"safe\" converts it)" : "");
+                      mixed ? " of equal units" : "", cure_by_cast(frame));
     }
     Py_XDECREF(got);
     Py_XDECREF(known);
@@ -258,10 +297,13 @@ refuse_layout(const cwj_frame *frame, int k)
                        PyArray_DESCR(state->array));
 }
 
+/* An array that is not of C's type, or does not lie as C lays it out, can be converted. */
 static int
 may_convert(const cwj_frame *frame, int k)
 {
-    return (frame->decl->flags & CWJ_CAST_SAFE) && frame->decl->operands[k].role == CWJ_IN;
+    return casting_of(frame->decl) != NPY_NO_CASTING &&
+           (frame->decl->operands[k].role == CWJ_IN ||
+            may_stage(frame, k, PyArray_DESCR(frame->states[k].array)));
 }
 
 static int
@@ -290,19 +332,42 @@ is_aligned_to(const cwj_state *state, npy_intp alignment)
     return places % (npy_uintp)alignment == 0 || PyArray_SIZE(state->array) == 0;
 }
 
-/* A structured dtype is equal to one that wants less of its arrays' memory than the struct in C. */
+/* An array is aligned for C's type, and in this machine's byte order. A structured dtype is equal to one that wants
+ * less of its arrays' memory than the struct in C. */
+static int
+lies_right(const cwj_frame *frame, int k)
+{
+    const cwj_state *state = &frame->states[k];
+    const PyArray_Descr *descr = descrs_of(frame->runtime, frame->typeset_index)[k];
+    return PyArray_ISBEHAVED_RO(state->array) &&
+           (descr == NULL || descr->type_num != NPY_VOID ||
+            is_aligned_to(state, PyDataType_ALIGNMENT(descr)));
+}
+
 static int
 check_records(const cwj_frame *frame)
 {
     for (int k = 0; k < frame->noperands; k++) {
         const cwj_state *state = &frame->states[k];
-        const PyArray_Descr *descr = descrs_of(frame->runtime, frame->typeset_index)[k];
-        if (state->array != NULL && descr != NULL && descr->type_num == NPY_VOID &&
-            !is_aligned_to(state, PyDataType_ALIGNMENT(descr))) {
+        if (state->array != NULL && !lies_right(frame, k) && !may_convert(frame, k)) {
             return refuse_layout(frame, k);
         }
     }
     return 0;
+}
+
+/* Slices of operand k have to run on copies. The shapes are known, and what slices would see without them. */
+static int
+wants_stage(const cwj_frame *frame, int k)
+{
+    const cwj_state *state = &frame->states[k];
+    npy_intp wanted;
+    if (state->array == NULL || !may_stage(frame, k, PyArray_DESCR(state->array))) {
+        return 0;
+    }
+    PyArray_Descr *descr = descr_in_set(frame, frame->typeset_index, k);
+    return !lies_right(frame, k) || !type_equals(state, type_of(frame, k), descr) ||
+           (frame->decl->operands[k].packed && find_gap(&frame->operands[k], &wanted) != 0);
 }
 
 /* ---- conversions once the set is known --------------------------------- */
@@ -359,11 +424,37 @@ check_single(const cwj_frame *frame, int k, int type_num)
     return fits ? 0 : -1;
 }
 
+/* An array has memory in common with one that is written to, as far as bounds tell. */
+static int
+meets_written(const cwj_frame *frame, int k)
+{
+    const cwj_state *state = &frame->states[k];
+    cwj_extent extent =
+        extent_of_memory(state->data, state->ndim, state->dims, state->strides, state->itemsize);
+    for (int other = 0; other < frame->noperands; other++) {
+        const cwj_state *written = &frame->states[other];
+        if (frame->decl->operands[other].role == CWJ_IN || written->array == NULL) {
+            continue;
+        }
+        cwj_extent against = extent_of_memory(written->data, written->ndim, written->dims,
+                                              written->strides, written->itemsize);
+        if (extent.low < against.high && against.low < extent.high) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A copy of the whole array, where slices cannot run on copies of a few. */
 static int
 convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
 {
     cwj_state *state = &frame->states[k];
-    if (PyArray_ISBEHAVED_RO(state->array) && type_equals(state, type_of(frame, k), descr)) {
+    PyArray_Descr *own = PyArray_DESCR(state->array);
+    int equal = type_equals(state, type_of(frame, k), descr);
+    int stays = may_stage(frame, k, own) && !meets_written(frame, k);
+    int packed = frame->decl->operands[k].packed && !stays ? NPY_ARRAY_C_CONTIGUOUS : 0;
+    if (equal && lies_right(frame, k) && PyArray_CHKFLAGS(state->array, packed)) {
         return 0;
     }
     if (descr == NULL) {
@@ -372,9 +463,13 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
     if (check_single(frame, k, descr->type_num) < 0) {
         return -1;
     }
+    if (stays && PyArray_NDIM(state->array) > 0 && (equal || has_casts(frame, k, own, descr))) {
+        return 0;
+    }
     Py_INCREF(descr);
-    PyObject *array = PyArray_FromArray(
-        state->array, descr, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST);
+    PyObject *array =
+        PyArray_FromArray(state->array, descr,
+                          NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST | packed);
     if (array == NULL) {
         return name_operand(frame, k);
     }
@@ -422,7 +517,8 @@ convert_to_set(cwj_frame *frame)
             if (convert_weak(frame, k, descr) < 0) {
                 return -1;
             }
-        } else if (may_convert(frame, k) && convert_by_cast(frame, k, descr) < 0) {
+        } else if (frame->decl->operands[k].role == CWJ_IN && may_convert(frame, k) &&
+                   convert_by_cast(frame, k, descr) < 0) {
             return -1;
         }
     }

@@ -133,6 +133,7 @@ take_plain_array(cwj_frame *frame, cwj_state *state, const cwj_operand_decl *ope
 {
     int flags =
         operand->role == CWJ_IN ? NPY_ARRAY_ALIGNED : NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE;
+    flags |= operand->packed ? NPY_ARRAY_C_CONTIGUOUS : 0;
     if (CWJ_UNLIKELY(PyArray_DESCR(array) != descr || (PyArray_FLAGS(array) & flags) != flags)) {
         return CWJ_TAKEN_NOT;
     }

@@ -93,7 +93,7 @@ static int
 run_all(cwj_frame *frame, const cwj_plan *plan)
 {
     cwj_cursor cursor;
-    if (plan->naxes == 1) {
+    if (plan->naxes == 1 && plan->stage == NULL) {
         return loop_of(frame)(plan->base, plan->dims, plan->steps, &frame->call);
     }
     return open_cursor(frame, plan, &cursor) == 0 &&

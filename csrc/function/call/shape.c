@@ -277,6 +277,9 @@ describe_operands(cwj_frame *frame)
             frame->operands[k].dims_full = view->dims;
             frame->operands[k].strides_full = view->strides;
         }
+        if (wants_stage(frame, k) && stage_operand(frame, k) < 0) {
+            return -1;
+        }
     }
     return 0;
 }

@@ -142,14 +142,18 @@ open_cursors(cwj_share *share, int nhelpers)
 {
     size_t axes = (size_t)share->plan->naxes, operands = (size_t)share->plan->noperands;
     size_t each = sizeof(cwj_cursor) + axes * sizeof(npy_intp) + operands * sizeof(char *);
-    share->cursors = hold_block((size_t)nhelpers * each);
+    size_t copies = share->plan->stage != NULL ? (size_t)share->plan->stage->bytes : 0;
+    share->cursors = hold_block((size_t)nhelpers * (each + copies));
     if (share->cursors == NULL) {
         return -1;
     }
     npy_intp *at = (npy_intp *)(share->cursors + nhelpers);
     char **data = (char **)(at + (size_t)nhelpers * axes);
     for (int i = 0; i < nhelpers; i++) {
-        share->cursors[i] = (cwj_cursor){at + (size_t)i * axes, data + (size_t)i * operands};
+        char *memory = (char *)(data + (size_t)nhelpers * operands) + (size_t)i * copies;
+        share->cursors[i] =
+            (cwj_cursor){at + (size_t)i * axes, data + (size_t)i * operands,
+                         copies > 0 ? open_memory(share->plan->stage, memory) : NULL};
     }
     return 0;
 }

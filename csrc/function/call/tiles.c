@@ -33,7 +33,9 @@ struct cwj_tile {
 static const npy_intp *
 loop_steps(const cwj_plan *plan)
 {
-    return plan->tile != NULL ? plan->tile->steps : steps_of(plan, plan->naxes - 1);
+    return plan->tile != NULL    ? plan->tile->steps
+           : plan->stage != NULL ? plan->stage->steps
+                                 : steps_of(plan, plan->naxes - 1);
 }
 
 /* ---- which tiles --------------------------------------------------------- */
@@ -57,7 +59,7 @@ wants_tiles(const cwj_frame *frame, const cwj_plan *plan)
     const cwj_runtime *runtime = frame->runtime;
     return (runtime->flags & CWJ_UNORDERED) && !runtime->has_core && plan->naxes > 1 &&
            plan->total >= CWJ_LEAST_TILED && plan->noperands <= CWJ_LINE_OPERANDS &&
-           frame->decl->cookie_size == 0 && is_scattered(plan);
+           frame->decl->cookie_size == 0 && frame->stage == NULL && is_scattered(plan);
 }
 
 /* Axes as they lie in the last operand, which is an output. */
@@ -255,28 +257,6 @@ plan_slices(cwj_frame *frame, cwj_plan *plan, cwj_line *line)
 
 /* ---- running one --------------------------------------------------------- */
 
-/* For compilers, which make one instruction of the copy of a known size. */
-#define CWJ_OF_SIZE(size, copy, ...)     \
-    switch (size) {                      \
-    case 1:                              \
-        copy(__VA_ARGS__, 1);            \
-        break;                           \
-    case 2:                              \
-        copy(__VA_ARGS__, 2);            \
-        break;                           \
-    case 4:                              \
-        copy(__VA_ARGS__, 4);            \
-        break;                           \
-    case 8:                              \
-        copy(__VA_ARGS__, 8);            \
-        break;                           \
-    case 16:                             \
-        copy(__VA_ARGS__, 16);           \
-        break;                           \
-    default:                             \
-        copy(__VA_ARGS__, (size_t)size); \
-    }
-
 /* Between an operand's memory and slots, of which there are `count` from number `at` on. */
 static inline __attribute__((always_inline)) void
 copy_places(char *slots, char *data, const cwj_listed *place, npy_intp length, npy_intp at,
@@ -351,6 +331,8 @@ run_from(const cwj_plan *plan, cwj_cursor *cursor, cwj_loop *loop, npy_intp coun
         npy_intp turn = length - at < count ? length - at : count;
         if (!(plan->tile != NULL
                   ? run_tile(plan->tile, plan->noperands, cursor->data, loop, at, turn, ctx)
+              : plan->stage != NULL
+                  ? run_staged(plan->stage, cursor->data, steps, cursor->memory, loop, turn, ctx)
                   : loop(cursor->data, &turn, steps, ctx))) {
             return 0;
         }

@@ -1,0 +1,360 @@
+/* stage.c: slices of arrays that lie otherwise than C wants them, by copies of a few at a time.
+ *
+ * With cast="safe" arrays may be of other types, in the other byte order or unaligned, and where Ccode_validate wants
+ * slices without gaps, strided. What slices see of such an operand is copied to memory of the thread that runs them,
+ * and back behind them where it may have changed. So no call needs more memory than a block per thread, and a block
+ * stays in the cache. Numbers convert by cast.c.
+ *
+ * Whole copies remain where somebody may look beyond a slice (CWJ_WHOLE), or keep its address in a cookie.
+ */
+
+enum {
+    CWJ_STAGE_ALIGN = 64,     /* bytes: a line of the cache */
+    CWJ_STAGE_BYTES = 1 << 14 /* of all operands, where that is one slice at least */
+};
+
+#define CWJ_MOST_BYTES \
+    ((npy_intp)1 << 46) /* of a slice: no machine has more, and sums stay small */
+
+/* An axis of what is copied: number 0 are the slices. */
+typedef struct cwj_stage_axis {
+    npy_intp dim;
+    npy_intp step;   /* bytes, in the array */
+    npy_intp packed; /* in the copy */
+} cwj_stage_axis;
+
+/* One operand. */
+typedef struct cwj_staged {
+    int k;
+    int reads;                        /* slices see what is in the array; else zeros */
+    int writes;                       /* what slices leave is copied back */
+    int ndim;                         /* of a slice */
+    cwj_stage_axis *axes;             /* [1 + ndim] */
+    npy_intp count;                   /* elements of a slice */
+    npy_intp size, array_size;        /* bytes of one: as C has it, and in the array */
+    int is_close;                     /* slices are without gaps and need no more than a cast */
+    int swaps; /* parts of an element in the other byte order, or 0 */
+    int casts;                        /* the array has another type than C */
+    cwj_cast to_c, to_array;          /* where it is read, and written */
+    npy_intp at, raw_at; /* bytes, in a thread's memory: as C has it; before a cast */
+} cwj_staged;
+
+struct cwj_stage {
+    int nstaged;
+    cwj_staged *staged;
+    int noperands; /* of the call */
+    npy_intp *steps; /* [noperands] from slice to slice, as loops see them: settle_stage() */
+    npy_intp slices; /* at most so many at a time */
+    npy_intp
+        bytes; /* of a thread's memory: [noperands] where slices are, [nstaged] which array's slice there
+                       is a copy of where all have it in common, then copies */
+};
+
+/* ---- which operands -------------------------------------------------------- */
+
+/* The dims and strides of the slices of operand k, in the array and packed. Returns 0, or -1 with MemoryError. */
+static int
+lay_stage(cwj_frame *frame, cwj_staged *staged, npy_intp *packed)
+{
+    const cwj_operand *operand = &frame->operands[staged->k];
+    staged->ndim = (int)operand->ndims_slice;
+    staged->axes = frame_alloc(frame, (size_t)staged->ndim + 1, sizeof(cwj_stage_axis));
+    if (staged->axes == NULL) {
+        return -1;
+    }
+    npy_intp count = 1;
+    for (int i = staged->ndim - 1; i >= 0; i--) {
+        npy_intp dim = operand->dims_slice[i];
+        staged->axes[1 + i] =
+            (cwj_stage_axis){dim, operand->strides_slice[i], count * staged->array_size};
+        staged->is_close &= dim == 1 || operand->strides_slice[i] == count * staged->array_size;
+        packed[i] = count * staged->size;
+        if (dim > 0 && count > CWJ_MOST_BYTES / dim / (staged->size + staged->array_size)) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        count *= dim;
+    }
+    staged->axes[0].packed = count * staged->array_size;
+    staged->count = count;
+    return 0;
+}
+
+/* A stage without operands. Returns 0, or -1 with MemoryError. */
+static int
+open_stage(cwj_frame *frame)
+{
+    size_t noperands = (size_t)frame->noperands;
+    cwj_stage *stage = frame_alloc_zeroed(frame, 1, sizeof(cwj_stage));
+    if (stage == NULL) {
+        return -1;
+    }
+    stage->staged = frame_alloc_zeroed(frame, noperands, sizeof(cwj_staged));
+    stage->steps = frame_alloc(frame, noperands, sizeof(npy_intp));
+    stage->noperands = frame->noperands;
+    frame->stage = stage;
+    return stage->staged == NULL || stage->steps == NULL ? -1 : 0;
+}
+
+/* Has slices of operand k run on copies, which become what they see of it. Returns 0, or -1 with an exception set. */
+static int
+stage_operand(cwj_frame *frame, int k)
+{
+    const cwj_state *state = &frame->states[k];
+    cwj_operand *operand = &frame->operands[k];
+    size_t ndim = (size_t)operand->ndims_full;
+    npy_intp *strides = frame_alloc(frame, ndim, sizeof(npy_intp));
+    if (strides == NULL || (frame->stage == NULL && open_stage(frame) < 0)) {
+        return -1;
+    }
+    PyArray_Descr *own = PyArray_DESCR(state->array);
+    const cwj_type *type = type_of(frame, k);
+    int same = canonical_type(own->type_num) == type->type_num;
+    int role = frame->decl->operands[k].role;
+    int swaps = PyArray_ISNOTSWAPPED(state->array) ? 0 : PyTypeNum_ISCOMPLEX(own->type_num) ? 2 : 1;
+    cwj_staged *staged = &frame->stage->staged[frame->stage->nstaged++];
+    *staged = (cwj_staged){.k = k,
+                           .casts = !same,
+                           .reads = same || role != CWJ_OUT,
+                           .writes = role != CWJ_IN,
+                           .array_size = state->itemsize,
+                           .size = same ? state->itemsize : type->itemsize,
+                           .swaps = swaps,
+                           .is_close = !same && swaps == 0 && PyArray_ISALIGNED(state->array)};
+    PyArray_Descr *wanted = descrs_of(frame->runtime, frame->typeset_index)[k];
+    if (!same) {
+        find_casts(frame, k, own, wanted, &staged->to_c, &staged->to_array);
+    }
+    memcpy(strides, state->strides, ndim * sizeof(npy_intp));
+    if (lay_stage(frame, staged, strides + ndim - operand->ndims_slice) < 0) {
+        return -1;
+    }
+    fill_operand(operand, (int)ndim, staged->ndim, state->dims, strides, staged->size, state->data);
+    return 0;
+}
+
+static npy_intp
+up_to_line(npy_intp bytes)
+{
+    return (bytes + CWJ_STAGE_ALIGN - 1) / CWJ_STAGE_ALIGN * CWJ_STAGE_ALIGN;
+}
+
+/* Says how many slices are copied at a time, and where to: of what all have in common there is one. */
+static void
+size_stage(cwj_stage *stage)
+{
+    npy_intp each = 1;
+    npy_intp at = up_to_line((stage->noperands + stage->nstaged) * (npy_intp)sizeof(char *));
+    for (int i = 0; i < stage->nstaged; i++) {
+        const cwj_staged *staged = &stage->staged[i];
+        npy_intp size = staged->size + (staged->casts ? staged->array_size : 0);
+        each += staged->axes[0].step == 0 ? 0 : staged->count * size;
+    }
+    stage->slices = each < CWJ_STAGE_BYTES ? CWJ_STAGE_BYTES / each : 1;
+    for (int i = 0; i < stage->nstaged; i++) {
+        cwj_staged *staged = &stage->staged[i];
+        npy_intp count = staged->count * (staged->axes[0].step == 0 ? 1 : stage->slices);
+        staged->at = staged->raw_at = at;
+        at += up_to_line(count * staged->size);
+        if (staged->casts) {
+            staged->raw_at = at;
+            at += up_to_line(count * staged->array_size);
+        }
+    }
+    stage->bytes = at + CWJ_STAGE_ALIGN; /* so that it can begin at a line */
+}
+
+/* What loops see of the steps along the inner axis, and what memory a thread needs. */
+static void
+settle_stage(cwj_stage *stage, const npy_intp *steps)
+{
+    memcpy(stage->steps, steps, (size_t)stage->noperands * sizeof(npy_intp));
+    for (int i = 0; i < stage->nstaged; i++) {
+        cwj_staged *staged = &stage->staged[i];
+        npy_intp *step = &stage->steps[staged->k];
+        staged->axes[0].step = *step;
+        *step = *step == 0 ? 0 : staged->count * staged->size;
+    }
+    size_stage(stage);
+}
+
+/* A thread's memory, in `memory` of that many bytes. */
+static char *
+open_memory(const cwj_stage *stage, char *memory)
+{
+    memory += -(npy_uintp)memory & (CWJ_STAGE_ALIGN - 1);
+    memset(memory, 0, (size_t)(stage->noperands + stage->nstaged) * sizeof(char *));
+    return memory;
+}
+
+/* ---- copies -------------------------------------------------------------------- */
+
+/* The bytes of numbers that are in the other order, in place. */
+static inline __attribute__((always_inline)) void
+swap_parts(char *data, npy_intp count, size_t size)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        char *at = data + i * (npy_intp)size, part[16];
+        memcpy(part, at, size);
+        for (size_t j = 0; j < size; j++) {
+            at[j] = part[size - 1 - j];
+        }
+    }
+}
+
+static void
+swap_numbers(const cwj_staged *staged, char *data, npy_intp count)
+{
+    if (staged->swaps > 0) {
+        CWJ_OF_SIZE(staged->array_size / staged->swaps, swap_parts, data, count * staged->swaps)
+    }
+}
+
+/* A copy between an array and memory without gaps. */
+typedef struct cwj_copy {
+    cwj_stage_axis axes[NPY_MAXDIMS + 1];
+    int naxes;
+    const cwj_stage_axis *outer, *inner; /* copied at once */
+    npy_intp size; /* bytes of an element */
+    int back;
+} cwj_copy;
+
+/* Two axes of it. */
+static void
+copy_plane(const cwj_copy *copy, char *packed, char *array)
+{
+    const cwj_stage_axis *outer = copy->outer, *inner = copy->inner;
+    if (copy->back) {
+        CWJ_OF_SIZE(copy->size, copy_rows, array, outer->step, inner->step, packed, outer->packed,
+                    inner->packed, outer->dim, inner->dim)
+    } else {
+        CWJ_OF_SIZE(copy->size, copy_rows, packed, outer->packed, inner->packed, array, outer->step,
+                    inner->step, outer->dim, inner->dim)
+    }
+}
+
+/* All of them, from number `axis` on. */
+static void
+copy_planes(const cwj_copy *copy, int axis, char *packed, char *array)
+{
+    const cwj_stage_axis *of = &copy->axes[axis];
+    if (axis == copy->naxes) {
+        copy_plane(copy, packed, array);
+        return;
+    }
+    npy_intp dim = of == copy->outer || of == copy->inner ? 1 : of->dim;
+    for (npy_intp i = 0; i < dim; i++) {
+        copy_planes(copy, axis + 1, packed + i * of->packed, array + i * of->step);
+    }
+}
+
+/* The axis with the closest neighbours in the array, other than that one. */
+static const cwj_stage_axis *
+closest_axis(const cwj_copy *copy, const cwj_stage_axis *other)
+{
+    static const cwj_stage_axis none = {.dim = 1};
+    const cwj_stage_axis *closest = &none;
+    npy_uintp least = ~(npy_uintp)0;
+    for (int i = copy->naxes - 1; i >= 0; i--) {
+        const cwj_stage_axis *axis = &copy->axes[i];
+        npy_uintp step = axis->step < 0 ? 0 - (npy_uintp)axis->step : (npy_uintp)axis->step;
+        if (axis != other && axis->dim != 1 && step < least) {
+            closest = axis;
+            least = step;
+        }
+    }
+    return closest;
+}
+
+static void
+copy_slices(const cwj_staged *staged, npy_intp slices, char *packed, char *array, int back)
+{
+    cwj_copy copy;
+    copy.naxes = staged->ndim + 1;
+    copy.size = staged->array_size;
+    copy.back = back;
+    memcpy(copy.axes, staged->axes, (size_t)copy.naxes * sizeof(*copy.axes));
+    copy.axes[0].dim = slices;
+    copy.inner = closest_axis(&copy, NULL);
+    copy.outer = closest_axis(&copy, copy.inner);
+    copy_planes(&copy, 0, packed, array);
+}
+
+/* Copies slices from the array, the first of which is at `array`. */
+static void
+read_slices(const cwj_staged *staged, char *memory, char *array, npy_intp slices)
+{
+    char *own = memory + staged->at, *raw = memory + staged->raw_at;
+    npy_intp count = slices * staged->count;
+    if (!staged->reads) {
+        memset(own, 0, (size_t)(count * staged->size));
+        return;
+    }
+    if (staged->is_close && (slices == 1 || staged->axes[0].step == staged->axes[0].packed)) {
+        raw = array;
+    } else {
+        copy_slices(staged, slices, raw, array, 0);
+        swap_numbers(staged, raw, count);
+    }
+    if (staged->casts) {
+        convert_row(&staged->to_c, own, raw, count);
+    }
+}
+
+static void
+write_slices(const cwj_staged *staged, char *memory, char *array, npy_intp slices)
+{
+    char *own = memory + staged->at, *raw = memory + staged->raw_at;
+    npy_intp count = slices * staged->count;
+    if (staged->casts) {
+        convert_row(&staged->to_array, raw, own, count);
+    }
+    swap_numbers(staged, raw, count);
+    copy_slices(staged, slices, raw, array, 1);
+}
+
+/* Copies a block of slices of all staged operands from arrays, and says where they are then. What all slices have in
+ * common is there already if it was in the block before. */
+static void
+read_block(const cwj_stage *stage, char *memory, npy_intp slices)
+{
+    char **data = (char **)memory, **common = data + stage->noperands;
+    for (int i = 0; i < stage->nstaged; i++) {
+        const cwj_staged *staged = &stage->staged[i];
+        char *array = data[staged->k];
+        if (staged->axes[0].step != 0) {
+            read_slices(staged, memory, array, slices);
+        } else if (common[i] != array) {
+            read_slices(staged, memory, array, 1);
+            common[i] = array;
+        }
+        data[staged->k] = memory + staged->at;
+    }
+}
+
+/* Runs `count` slices, the first of which are at first[k], in a thread's memory. Outputs are read, too, but for
+ * those of other types: slices may leave what is there. */
+static int
+run_staged(const cwj_stage *stage, char **first, const npy_intp *steps, char *memory,
+           cwj_loop *loop, npy_intp count, void *ctx)
+{
+    char **data = (char **)memory;
+    int accepted = 1;
+    for (npy_intp done = 0, slices; accepted && done < count; done += slices) {
+        slices = count - done < stage->slices ? count - done : stage->slices;
+        for (int k = 0; k < stage->noperands; k++) {
+            data[k] = first[k] + done * steps[k];
+        }
+        read_block(stage, memory, slices);
+        accepted = loop(data, &slices, stage->steps, ctx);
+        for (int i = 0; i < stage->nstaged; i++) {
+            const cwj_staged *staged = &stage->staged[i];
+            npy_intp step = steps[staged->k];
+            if (staged->writes && (accepted || staged->reads)) {
+                write_slices(staged, memory, first[staged->k] + done * step,
+                             step == 0 ? 1 : slices);
+            }
+        }
+    }
+    return accepted;
+}

@@ -1,0 +1,34 @@
+/* foreign.c: calls with arguments that take NumPy's calls over, as columns of pandas do (cwrapjit/_foreign.py). */
+#include "function/function.h"
+
+/* cwj_runtime.foreign */
+static PyObject *
+call_foreign(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    const cwj_function_decl *decl = runtime->decl;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    PyObject *self = (PyObject *)cwj_owner_of(runtime);
+    PyObject *names = PyTuple_New(decl->ninputs), *given = PyTuple_New(nargs);
+    PyObject *words = PyDict_New();
+    for (int k = 0; k < decl->ninputs && names != NULL; k++) {
+        PyTuple_SET_ITEM(names, k, Py_NewRef(runtime->names[k]));
+    }
+    for (Py_ssize_t i = 0; i < nargs && given != NULL; i++) {
+        PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
+    }
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames) && words != NULL; i++) {
+        if (PyDict_SetItem(words, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0) {
+            Py_CLEAR(words);
+        }
+    }
+    return cwj_ask_python("cwrapjit._foreign", "call", "(ONNNO)", self, names, given, words,
+                          runtime->has_core ? Py_True : Py_False);
+}
+
+void
+cwj_foreign_init(cwj_function_object *self)
+{
+    if (self->runtime.flags & (CWJ_CAST_SAFE | CWJ_CAST_SAME_KIND)) {
+        self->runtime.foreign = call_foreign;
+    }
+}

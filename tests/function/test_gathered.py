@@ -1,0 +1,239 @@
+"""Arguments that do not lie as C wants them: types, byte orders, strides, places."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers import ar, refuses, wrap_signature
+
+import cwrapjit
+
+NUMBERS = "?bBhHiIlLfdgFDG"  # float16 is converted as a whole
+SUM = """double sum(int n, const double x[n]) {
+    double total = 0;
+    for (int i = 0; i < n; i++)
+        total += (i + 1) * x[i];
+    return total;
+}"""
+SCALE = "void scale(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] *= i; }"
+EDGES = "void edges(int n, int m, const double x[n][m], OUT double y[2][m]) {\
+ for (int j = 0; j < m; j++) { y[0][j] = x[0][j]; y[1][j] = x[n - 1][j]; } }"
+
+
+def some(dtype: Any, count: int = 700) -> np.ndarray:
+    """Numbers all over what a type has."""
+    rng, wanted = np.random.default_rng(1), np.dtype(dtype)
+    if wanted.kind == "b":
+        return rng.integers(0, 2, count).astype(wanted)
+    if wanted.kind in "iu":
+        limits = np.iinfo(wanted)
+        return rng.integers(limits.min, limits.max, count, dtype=wanted.newbyteorder("="), endpoint=True)
+    numbers = rng.standard_normal(count) * 1e4
+    return (numbers + 1j * rng.standard_normal(count) if wanted.kind == "c" else numbers).astype(wanted)
+
+
+def unaligned(x: np.ndarray) -> np.ndarray:
+    made = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    made[...] = x
+    assert not made.flags.aligned or x.dtype.alignment == 1 or x.size == 0
+    return made
+
+
+def layouts(x: np.ndarray) -> list[np.ndarray]:
+    """The same numbers, elsewhere and otherwise."""
+    wide = np.repeat(x, 2, axis=-1)
+    return [
+        wide[..., ::2],
+        np.asfortranarray(x),
+        x[..., ::-1].copy()[..., ::-1],
+        unaligned(x),
+        x.astype(x.dtype.newbyteorder()),
+        unaligned(wide.astype(x.dtype.newbyteorder()))[..., ::2],
+    ]
+
+
+@pytest.mark.row("N23i")
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+@pytest.mark.parametrize("to", NUMBERS)
+@pytest.mark.parametrize("cast", ["safe", "same_kind"])
+def test_all_numbers_convert_as_numpy_converts_them(to: str, cast: str) -> None:
+    dtype = np.dtype(to)
+    code = {(dtype, dtype): "item__y() = item__x(); return 1;"}
+    f = cwrapjit.function("f", signature="x() -> y()", Ccode_slice_eval=code, cast=cast)
+    checked = 0
+    for other in NUMBERS + "e":
+        for order in "=S":
+            x = some(other).astype(np.dtype(other).newbyteorder(order))
+            if np.can_cast(x.dtype, dtype, cast):
+                for given in (x, x[::-3], x.reshape(7, 100).T, x[:0]):
+                    np.testing.assert_array_equal(f(given), given.astype(dtype))
+                    checked += 1
+            if np.can_cast(dtype, x.dtype, cast) and other != "e":
+                y = some(to)[::2]
+                out = np.zeros(y.shape, x.dtype)
+                assert f(y, out=out) is out
+                np.testing.assert_array_equal(out, y.astype(x.dtype))
+                checked += 1
+    assert checked > 20
+
+
+@pytest.mark.quick
+@pytest.mark.row("N23i", "K15")
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 300, 3), (4, 0), (0, 3), (1, 1), (2, 3, 4, 5)])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "?"])
+def test_slices_come_as_c_lays_them_out(shape: tuple[int, ...], dtype: str) -> None:
+    f = cwrapjit.vectorize(SUM)
+    x = some(dtype, int(np.prod(shape))).reshape(shape)
+    wanted = f(np.ascontiguousarray(x, float))
+    for given in (x, *layouts(x)):
+        np.testing.assert_array_equal(f(given), wanted)
+        out = np.full((*shape[:-1], 2), 7.0)[..., 0]
+        assert f(given, out=out) is out
+        np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.row("K15")
+def test_slices_of_two_axes() -> None:
+    f = cwrapjit.vectorize(EDGES)
+    x = np.arange(2 * 3 * 4 * 5.0).reshape(2, 3, 4, 5)
+    wanted = x[:, :, [0, -1]]
+    for given in (*layouts(x), np.moveaxis(np.moveaxis(x, 2, 0).copy(), 0, 2), list(x.astype(int))):
+        np.testing.assert_array_equal(f(given), wanted)
+    out = np.zeros((2, 3, 2, 10), ">f8")[..., ::2]
+    assert f(x, out=out) is out
+    np.testing.assert_array_equal(out, wanted)
+    one = np.broadcast_to(x[:, :, :, :1], x.shape)  # all strides of an axis are 0
+    np.testing.assert_array_equal(f(one), one[:, :, [0, -1]])
+
+
+@pytest.mark.compiler("the second tier's loops run on the same copies")
+@pytest.mark.row("N23i")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_in_both_tiers_and_on_threads(threads: int) -> None:
+    f = cwrapjit.vectorize(SUM, threads=threads)
+    x = np.random.default_rng(2).random((20_000, 60))[:, ::3]
+    wanted = f(np.ascontiguousarray(x))
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), wanted)
+        np.testing.assert_array_equal(f(x.astype("f4").astype(">f4")), f(x.astype("f4").astype(float)))
+        assert f.wait()
+    assert f.tier == "cc"
+
+
+@pytest.mark.row("N23i", "K15")
+def test_what_is_updated_is_written_back() -> None:
+    f = cwrapjit.vectorize(SCALE)
+    x = np.arange(24.0).reshape(4, 6)
+    wanted = x * np.arange(6)
+    for given in layouts(x):
+        base = given if given.base is None else given.base
+        before = base.copy()
+        f(given)
+        np.testing.assert_array_equal(given, wanted)
+        given[...] = x
+        np.testing.assert_array_equal(base, before)  # and nothing beside it was touched
+    refuses(TypeError, lambda: f(x.astype("f4")), "'x' is float32", 'cast="same_kind"')
+    g = cwrapjit.vectorize(SCALE, cast="same_kind")
+    y = x.astype("f4")
+    g(y[::-1, ::2])
+    np.testing.assert_array_equal(y[:, ::2], x[:, ::2] * np.arange(3))
+    np.testing.assert_array_equal(y[:, 1::2], x[:, 1::2])
+    refuses(TypeError, lambda: g(x.astype(int)), "'x' is int64", "no type set fits")
+    refuses(ValueError, lambda: f(np.broadcast_to(x[0], (4, 6))), "'x'", "writable")
+
+
+@pytest.mark.row("N23i")
+def test_what_slices_do_not_write_stays() -> None:
+    f = cwrapjit.vectorize("void f(int n, const double x[n], OUT double y[n]) { y[0] = x[n - 1]; }")
+    out = np.arange(12.0).astype(">f8").reshape(2, 6)[:, ::2]
+    f(np.ones((2, 3), "f4"), out=out)
+    assert out.tolist() == [[1, 2, 4], [1, 8, 10]]
+
+
+@pytest.mark.row("N23i", "N42")
+def test_an_exception_of_a_slice_comes_out() -> None:
+    code = """if (item__x() > 5) { PyErr_SetString(PyExc_ArithmeticError, "too large"); return false; }
+    item__y() = item__x();
+    return true;"""
+    f = wrap_signature("x() -> y()", code, cast="safe")
+    x = np.arange(8, dtype="i2")
+    refuses(ArithmeticError, lambda: f(x), "too large")
+    out = np.full(16, 9.0, ">f8")
+    refuses(ArithmeticError, lambda: f(x, out=out[::2]), "too large")
+    assert out[::2].tolist() == [0, 1, 2, 3, 4, 5, 9, 9] and set(out[1::2]) == {9}
+
+
+@pytest.mark.row("N23i", "B10")
+def test_whole_arrays_are_copied_where_somebody_looks_at_them() -> None:
+    code = "item__y() = strides_full__x[0] + dims_full__x[0]; return true;"
+    f = wrap_signature("x(n) -> y()", code, cast="safe")
+    assert f(ar(3)[::-1].astype("f4")).tolist() == 8 + 3
+    header = "static double first;"
+    validate = "first = *(const double *)data__x; return CHECK_CONTIGUOUS_AND_SETERROR_ALL();"
+    g = wrap_signature(
+        "x(n) -> y()", "item__y() = first; return true;", cast="safe", header=header, Ccode_validate=validate
+    )
+    for given in (np.arange(4, 8), np.arange(4, 8, 0.5)[::2]):
+        assert g(given) == 4
+    cookie: dict[str, Any] = {"Ccode_cookie_struct": "const double *kept;", "Ccode_cookie_cleanup": ""}
+    keep = "if (!cookie->kept) cookie->kept = &item__x(0); item__y() = *cookie->kept; return true;"
+    h = wrap_signature("x(n) -> y()", keep, cast="safe", **cookie)
+    x = np.arange(40_000, dtype="i4").reshape(20_000, 2)
+    assert set(h(x)) == {0}
+
+
+@pytest.mark.row("N23i", "B10")
+def test_overlap_is_refused_or_kept_apart_as_before() -> None:
+    f = cwrapjit.vectorize(SUM)
+    x = np.arange(12.0).reshape(3, 4)
+    refuses(ValueError, lambda: f(x, out=x[:, 0]), "shares memory")
+    whole = np.zeros(8)
+    ints = whole.view("i4")[:8]
+    ints[:] = np.arange(8)
+    assert cwrapjit.vectorize("double f(double x) { return x + 1; }")(ints, out=whole).tolist() == [
+        *range(1, 9)
+    ]
+
+
+@pytest.mark.row("N23i")
+def test_a_call_needs_no_more_memory_than_a_few_slices() -> None:
+    f, g = cwrapjit.vectorize(SUM), cwrapjit.vectorize("double f(double x) { return 2 * x; }")
+    x = np.ones((20_000, 200), "f4")
+    out = np.empty(20_000)
+    lines = np.empty(x.shape)
+    for call in (
+        lambda: f(x, out=out),
+        lambda: f(lines[:, ::2], out=out),
+        lambda: g(x, out=lines),
+        lambda: g(x[::-1], out=lines),
+    ):
+        call()
+        tracemalloc.start()
+        call()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 100_000
+
+
+@pytest.mark.row("N23i", "G01")
+def test_debug_sees_the_copies() -> None:
+    f = cwrapjit.vectorize(SUM, debug=True)
+    x = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(f(np.repeat(x, 2, axis=1)[:, ::2]), f(x))
+    beyond = cwrapjit.vectorize("double f(int n, const double x[n]) { return x[n]; }", debug=True)
+    with pytest.raises(cwrapjit.Fault):
+        beyond(x[:, ::2])
+
+
+@pytest.mark.row("N25i")
+def test_cast_is_as_it_is_asked_for() -> None:
+    strict = cwrapjit.vectorize(SUM, cast="no")
+    x = np.arange(6.0)
+    refuses(ValueError, lambda: strict(x[::2]), "'x' must be contiguous")
+    refuses(TypeError, lambda: strict(x.astype("f4")), 'cast="safe" converts it')
+    f = cwrapjit.vectorize("float f(float x) { return x; }", cast="same_kind")
+    assert f(x).dtype == "f4" and f(1e300 * x[1:]).tolist() == [np.inf] * 5
+    refuses(TypeError, lambda: f(x + 0j), "no type set fits")
