@@ -13,6 +13,7 @@ import numpy as np
 from cwrapjit._content import Travels, frozen
 from cwrapjit._cwrapjit import Adapted, Dispatch, Function
 from cwrapjit._imports import load
+from cwrapjit._options import OfElements
 from cwrapjit.kernels import ctext
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels.numbers import array_of
@@ -20,10 +21,9 @@ from cwrapjit.kernels.parameters import Parameter, check_names, parse, resolve
 from cwrapjit.kernels.scalars import cast, check_type, is_scalar
 from cwrapjit.kernels.statement import Shape, Statement
 
-_OPTIONS = frozenset(
-    "sources include_dirs define_macros libraries library_dirs optimize fastmath debug threads unordered "
-    "inplace gil cast".split()
-)
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 _IGNORED = ("stream", "block_size")  # of a device
 _CALL = ("out", "size", "dtype", *_IGNORED)
 # Members that generated text names.
@@ -76,7 +76,7 @@ class ElementwiseKernel(Travels, Dispatch):
         after_loop: str = "",
         options: Sequence[str] = (),
         doc: str | None = None,
-        **more: Any,
+        **more: Unpack[OfElements],
     ) -> None:
         kernel_options.check_name(name, "ElementwiseKernel")
         who = self._who = f"{name}()"
@@ -84,7 +84,7 @@ class ElementwiseKernel(Travels, Dispatch):
             "operation": operation, "preamble": preamble, "loop_prep": loop_prep, "after_loop": after_loop
         }  # fmt: skip
         kernel_options.check_texts(who, texts)
-        read = kernel_options.read(options, more, _OPTIONS, "ElementwiseKernel", who)
+        read = kernel_options.read(options, more, OfElements.__optional_keys__, "ElementwiseKernel", who)
         self.in_params = tuple(parse(in_params, who, "in_params"))
         self.out_params = tuple(parse(out_params, who, "out_params"))
         self._texts = (in_params, out_params, operation)
@@ -133,7 +133,14 @@ class ElementwiseKernel(Travels, Dispatch):
         for what in ("operation", "loop_prep", "after_loop"):
             ctext.check_words(getattr(self, what), who, what)
 
-    if not TYPE_CHECKING:  # to a type checker, any name would be there
+    if TYPE_CHECKING:  # Dispatch has it
+
+        def __call__(
+            self, *args: Any, out: Any = None, size: int | None = None, dtype: Any = None,
+            stream: Any = None, block_size: Any = None,
+        ) -> Any: ...  # fmt: skip
+
+    else:  # to a type checker, any name would be there
 
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__" and "params" in vars(self):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from cwrapjit._content import Travels, frozen
 from cwrapjit._cwrapjit import Function
 from cwrapjit._foreign import plain
 from cwrapjit._imports import load
+from cwrapjit._options import OfReductions
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels import parameters, plan
 from cwrapjit.kernels.numbers import array_of
@@ -23,11 +24,11 @@ from cwrapjit.kernels.reduction_text import Family, Texts
 from cwrapjit.kernels.scalars import check_type, is_scalar
 from cwrapjit.kernels.statement import Shape
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 _MOST_PLANS = 128
 _CALL = ("axis", "keepdims", "out", "dtype", "stream")
-_OPTIONS = frozenset(
-    "optimize fastmath debug threads include_dirs define_macros libraries library_dirs sources".split()
-)
 
 
 def _axes_of(axis: Any, ndim: int, who: str) -> tuple[int, ...]:
@@ -104,10 +105,12 @@ class ReductionKernel(Travels):
         reduce_dims: bool = True,
         preamble: str = "",
         options: Sequence[str] = (),
-        **keywords: Any,
+        **keywords: Unpack[OfReductions],
     ) -> None:
         kernel_options.check_name(name, "ReductionKernel")
-        read = kernel_options.read(options, keywords, _OPTIONS, "ReductionKernel", f"{name}()")
+        read = kernel_options.read(
+            options, keywords, OfReductions.__optional_keys__, "ReductionKernel", f"{name}()"
+        )
         given = {
             "in_params": in_params, "out_params": out_params, "map_expr": map_expr,
             "reduce_expr": reduce_expr, "post_map_expr": post_map_expr, "identity": identity,
@@ -172,7 +175,7 @@ class ReductionKernel(Travels):
         out: Any = None,
         dtype: Any = None,
         stream: Any = None,
-        **unknown: Any,
+        **unknown: NoReturn,
     ) -> Any:
         """Reduce along the axes; new outputs, or those of `out`, a tuple of them where there are several.
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from cwrapjit._imports import load
 from cwrapjit._tokens import Token
 from cwrapjit.kernels import numbers, scalars
 from cwrapjit.kernels.text import Parameter, Text, TextFunction, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+    from typing_extensions import Unpack
+
+    from cwrapjit._options import OfSlices
 
 _SAID = frozenset(
     "docstring args_input prototype_input prototype_output Ccode_slice_eval signature args_inout "
@@ -33,8 +39,13 @@ _TAKEN = ("output", "out", "cookie")  # names that operands cannot have
 
 
 def vectorize(
-    source: str, *, T: Any = None, name: str | None = None, doc: str | None = None, **options: Any
-) -> Any:
+    source: str,
+    *,
+    T: DTypeLike | Sequence[DTypeLike] | None = None,
+    name: str | None = None,
+    doc: str | None = None,
+    **options: Unpack[OfSlices],
+) -> _cwrapjit.Function | Any:  # Any: a Deduced, where the text has a T and T= is not given
     """The one function of a C text, for arrays: it broadcasts.
 
     >>> import numpy as np
@@ -88,7 +99,7 @@ def _definition(text: Text, found: TextFunction, *options: Any) -> Definition:
     return of_arrays
 
 
-def _check(source: Any, name: Any, doc: Any, options: dict[str, Any]) -> None:
+def _check(source: Any, name: Any, doc: Any, options: Mapping[str, Any]) -> None:
     for what, value in (("source", source), ("name", name), ("doc", doc)):
         if not isinstance(value, str) and (value is not None or what == "source"):
             raise TypeError(f"vectorize(): {what} must be a str, not {type(value).__name__}")
@@ -210,9 +221,9 @@ class Deduced(Travels, _cwrapjit.Dispatch):
         made = list(self.functions.values())
         return "cc" if made and all(each.tier == "cc" for each in made) else "tcc"
 
-    def wait(self, *args: Any, **kwargs: Any) -> bool:
+    def wait(self, timeout: float | None = None) -> bool:
         """wait() of all functions made so far."""
-        done = [each.wait(*args, **kwargs) for each in list(self.functions.values())]
+        done = [each.wait(timeout) for each in list(self.functions.values())]
         return all(done)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _cwrapjit.Function:
@@ -226,15 +237,17 @@ class Deduced(Travels, _cwrapjit.Dispatch):
         found = self.functions.get(T)
         return found if found is not None else self.functions.setdefault(T, self._shared.define([T]))
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "__signature__":
-            return _parameters(self._inputs)
-        if not name.startswith("_") and hasattr(_cwrapjit.Function, name):
-            raise AttributeError(
-                f"{self._shared.name}(): .{name} is of types that are known: T=(...) says them in the "
-                "definition, and .functions has what calls have made so far"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    if not TYPE_CHECKING:  # to a type checker, any name would be there
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "__signature__":
+                return _parameters(self._inputs)
+            if not name.startswith("_") and hasattr(_cwrapjit.Function, name):
+                raise AttributeError(
+                    f"{self._shared.name}(): .{name} is of types that are known: T=(...) says them in the "
+                    "definition, and .functions has what calls have made so far"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
 def _parameters(inputs: Sequence[tuple[str, bool]]) -> Any:
@@ -248,7 +261,7 @@ class Definition:
     """What the texts for all T have in common. Subclasses say what operands there are."""
 
     def __init__(
-        self, text: Text, found: TextFunction, name: str, doc: str | None, options: dict[str, Any]
+        self, text: Text, found: TextFunction, name: str, doc: str | None, options: Mapping[str, Any]
     ) -> None:
         self.text, self.found, self.name, self.options = text, found, name, options
         self._frozen = frozen(options)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from cwrapjit import _cwrapjit
 from cwrapjit._content import Pickled
-from cwrapjit._cwrapjit import CompileWarning
+from cwrapjit._cwrapjit import CompileWarning, LibraryFunction
 from cwrapjit._imports import load
 from cwrapjit.library.library import Core
 from cwrapjit.library.names import RESERVED
@@ -72,7 +72,7 @@ class Library(Pickled):
         if exec is not None:
             load("cwrapjit.library.lifetime").execute(self, core, exec)
 
-    def function(self, declaration: str, **options: Any) -> Any:
+    def function(self, declaration: str, **options: Any) -> LibraryFunction | Any:  # or a Function
         """Declares one C function: a callable, which is an attribute of the library, too.
 
         >>> import cwrapjit

@@ -18,6 +18,7 @@ PROGRAM = """
 import numpy as np
 import cwrapjit as cj
 import cwrapjit.graph as cg
+from cwrapjit.kernels.vectorize import Deduced
 
 m: cj.module = cj.module("lib", "doc", "#include <math.h>", define_macros=[("N", "3"), "M"], libraries=["m"])
 f: cj.Function = m.function(
@@ -42,9 +43,14 @@ x, y = cg.float64("x"), cg.ndarray("float64", 1)("y")
 k: cg.Graph = cj.link([x, cg.In(y, mutable=True)], cg.elementwise("a", "sqrt(a)")(x * y + 1))
 bound: cg.BoundGraph = k.bind()
 larger = cj.vectorize("T larger(T x, T y) { return x > y ? x : y; }", T=("f4", np.float64), threads=2)
+excess: cj.Function = cj.vectorize("double f(double x) { return x; }", cast="same_kind", gil=None)
+generic = cj.vectorize("T f(T x) { return x; }", name="g", define_macros=["N=3"])
+if isinstance(generic, Deduced):
+    by_type: dict[str, cj.Function] = generic.functions
 above = cj.ElementwiseKernel("T x, T y", "T z", "z = x > y", "above", options=("-DN=3",), threads=1)
 compiled: tuple[cj.Function, ...] = above.functions
 norm = cj.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", 0, "norm", reduce_type="double")
+above(np.ones(3), 2, out=np.empty(3), size=None)
 norm(np.ones((2, 4)), axis=1, keepdims=True, out=np.empty((2, 1)))
 blur = cj.function("blur", windows={"x": (3, 3)}, border="constant", cval=0.5, axes={"x": (0, 1)})
 pairs = cj.function("pairs", signature="a(n) -> d(m)", output_dims={"m": "n * (n - 1) / 2"})
@@ -88,6 +94,7 @@ def test_a_program_passes_strict_checks(folder: pathlib.Path) -> None:
     assert "no issues found" in check(folder, PROGRAM)
 
 
+@pytest.mark.row("S05")
 def test_what_cannot_work_does_not_pass(folder: pathlib.Path) -> None:
     wrong = (
         "cj.module(3)",
@@ -98,6 +105,16 @@ def test_what_cannot_work_does_not_pass(folder: pathlib.Path) -> None:
         "cj.ElementwiseKernel('T x', 'T y')",
         "cj.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', [])",
         "cj.function('f', windows={'x': 'wide'}, border='mirrored')",
+        "cj.vectorize('double f(double x) { return x; }', thread=3)",
+        "cj.vectorize('double f(double x) { return x; }', threads='many')",
+        "cj.vectorize('double f(double x) { return x; }', cast='unsafe')",
+        "cj.vectorize('T f(T x) { return x; }', T=3j)",
+        "cj.vectorize('double f(double x) { return x; }').sauce",
+        "cj.ElementwiseKernel('T x', 'T y', 'y = x', cookie='readonly')",
+        "cj.ElementwiseKernel('T x', 'T y', 'y = x')(3, axis=0)",
+        "cj.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0', gil=True)",
+        "cj.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0')([3], axes=0)",
+        "cj.library('m', thread=3)",
     )
     with pytest.raises(AssertionError) as caught:
         check(folder, "\n".join(["import cwrapjit as cj", *wrong]))

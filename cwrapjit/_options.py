@@ -1,0 +1,44 @@
+"""The options of function() that other front ends take by keyword, with their types: mypy finds a wrong one
+in programs, and kernels refuse what is not among them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from cwrapjit._cwrapjit import _Cast, _Cookie, _List, _Macros, _Optimize, _Threads
+
+
+class OfReductions(TypedDict, total=False):
+    """Of a ReductionKernel."""
+
+    sources: _List
+    include_dirs: _List
+    define_macros: _Macros
+    libraries: _List
+    library_dirs: _List
+    optimize: _Optimize | None
+    fastmath: bool | None
+    debug: bool | Literal["left"] | None
+    threads: _Threads | None
+
+
+class OfElements(OfReductions, total=False):
+    """Of an ElementwiseKernel."""
+
+    unordered: bool | None
+    inplace: bool | None
+    gil: bool | None
+    cast: _Cast | None
+
+
+class OfSlices(OfElements, total=False):
+    """Of vectorize()."""
+
+    cookie: _Cookie | None
+    identity: complex | np.number[Any] | np.bool_ | None
+    associative: bool | None
+    c_function: str | None
