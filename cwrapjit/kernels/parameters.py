@@ -174,10 +174,11 @@ def resolve(
         dtype = given[k]
         if dtype is not None:
             _check(dtype, who, f"'{parameters[k].name}'")
-            if parameters[k].dtype is None:
+            declared = parameters[k].dtype
+            if declared is None:
                 _bind(bound, parameters[k], dtype.newbyteorder("="), who)
             else:
-                _check_cast(parameters[k], dtype, k >= len(inputs), who)
+                _check_cast(parameters[k].name, declared, dtype, k >= len(inputs), who)
     for each in parameters:
         if each.placeholder and each.word not in bound:
             names = ", ".join(repr(p.name) for p in parameters if p.word == each.word)
@@ -195,13 +196,12 @@ def _check(dtype: np.dtype[Any], who: str, what: str) -> np.dtype[Any]:
     return dtype
 
 
-def _check_cast(parameter: Parameter, dtype: np.dtype[Any], written: bool, who: str) -> None:
+def _check_cast(name: str, declared: np.dtype[Any], dtype: np.dtype[Any], written: bool, who: str) -> None:
     """Arrays convert to and from fixed types where no value is lost, as those of a ufunc."""
-    declared = parameter.dtype
     source, target = (declared, dtype) if written else (dtype, declared)
     if not np.can_cast(source, target):
         raise TypeError(
-            f"{who}: {parameter.name!r} is {_name_of(dtype)}, but it is declared as {_name_of(declared)}, "
+            f"{who}: {name!r} is {_name_of(dtype)}, but it is declared as {_name_of(declared)}, "
             f"and {_name_of(target)} does not hold all values of {_name_of(source)}"
         )
 

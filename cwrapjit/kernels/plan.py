@@ -509,7 +509,7 @@ def _tables(texts: Any, stage: _Stage, task: Task, view: _View) -> list[np.ndarr
         steps = _c_strides([stage.shape[axis] for axis in reduced], 1)
         step = dict(zip(reduced, steps, strict=True))
         starts = [np.arange(stage.shape[axis]) * step[axis] for axis in stage.outer]
-        first = sum(np.ix_(*starts, np.arange(stage.pieces) * (stage.step * step[stage.row[0]])))
+        first = first + sum(np.ix_(*starts, np.arange(stage.pieces) * (stage.step * step[stage.row[0]])))
         first = first.reshape(*first.shape, *(1 for _ in kept))
     tables = [first]
     if texts.placed:
