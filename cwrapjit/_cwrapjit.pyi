@@ -22,6 +22,7 @@ _Extra: TypeAlias = Sequence[str]
 _Optimize: TypeAlias = Literal["auto", "off", "eager"]
 _Threads: TypeAlias = int | Literal["auto"]
 _Cast: TypeAlias = Literal["no", "safe", "same_kind"]
+_Copies: TypeAlias = Literal["allow", "warn"]
 _Cookie: TypeAlias = Literal["readwrite", "readonly"]
 _Border: TypeAlias = Literal[
     "reflect", "nearest", "wrap", "mirror", "constant", "grid-mirror", "grid-wrap", "grid-constant"
@@ -144,6 +145,7 @@ class module(ModuleType):
         inplace: bool | None = None,
         gil: bool | None = None,
         cast: _Cast | None = None,
+        copies: _Copies | None = None,
         cookie: _Cookie | None = None,
     ) -> None: ...
     def function(
@@ -176,6 +178,7 @@ class module(ModuleType):
         inplace: bool | None = None,
         gil: bool | None = None,
         cast: _Cast | None = None,
+        copies: _Copies | None = None,
         cookie: _Cookie | None = None,
         identity: complex | np.number[Any] | np.bool_ | None = None,
         associative: bool | None = None,
@@ -222,6 +225,7 @@ def function(
     inplace: bool | None = None,
     gil: bool | None = None,
     cast: _Cast | None = None,
+    copies: _Copies | None = None,
     cookie: _Cookie | None = None,
     identity: complex | np.number[Any] | np.bool_ | None = None,
     associative: bool | None = None,

@@ -38,14 +38,18 @@ class Explanation:
     `loops` is a list of dicts, one per loop: 'types', 'variant', 'file', 'line' (None: the loop over slices),
     'column', 'text' (the line), 'vectorized', 'bytes' or 'lanes' (gcc says the bytes of a vector, clang the
     numbers in it), 'reasons' (what prevented it, each with 'line' and 'text').
+    `copies` says of arguments how many calls copied them, as a whole or slice by slice (`cast=`).
     `functions` is one per type set: 'types', 'variant', 'size' (bytes of machine code), 'calls' ((name,
     library), ...), 'loops'.
     """
 
-    def __init__(self, name: str, compiler: str, functions: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, name: str, compiler: str, functions: list[dict[str, Any]], copies: dict[str, int]
+    ) -> None:
         self.name = name
         self.compiler = compiler
         self.functions = functions
+        self.copies = copies
 
     @property
     def loops(self) -> list[dict[str, Any]]:
@@ -56,9 +60,9 @@ class Explanation:
         return f"<cwrapjit explanation of {self.name}: {done} of {len(self.loops)} loops vectorized>"
 
     def __str__(self) -> str:
-        return "\n".join(
-            [f"{self.name}, by {self.compiler}", *(line for each in self.functions for line in shown(each))]
-        )
+        lines = [line for each in self.functions for line in shown(each)]
+        lines += [f"'{name}' was copied in {count} calls" for name, count in self.copies.items()]
+        return "\n".join([f"{self.name}, by {self.compiler}", *lines])
 
 
 # ---- shown -----------------------------------------------------------------------------------------
@@ -207,7 +211,10 @@ class Reader:
 
 
 def build(
-    name: str, compiler: str, parts: Iterable[tuple[str, str, tuple[tuple[str, str], ...]]]
+    name: str,
+    compiler: str,
+    parts: Iterable[tuple[str, str, tuple[tuple[str, str], ...]]],
+    copies: dict[str, int] | None = None,
 ) -> Explanation:
     """Each part is a type set's name, what was told of it, and the texts of the user by their names."""
     functions = []
@@ -215,4 +222,4 @@ def build(
         reader = Reader(types, dict(texts))
         reader.read(told)
         functions.append(reader.function())
-    return Explanation(name, compiler, functions)
+    return Explanation(name, compiler, functions, copies or {})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 if TYPE_CHECKING:
     import numpy as np
 
-    from cwrapjit._cwrapjit import _Cast, _Cookie, _List, _Macros, _Optimize, _Threads
+    from cwrapjit._cwrapjit import _Cast, _Cookie, _Copies, _List, _Macros, _Optimize, _Threads
 
 
 class OfReductions(TypedDict, total=False):
@@ -33,6 +33,7 @@ class OfElements(OfReductions, total=False):
     inplace: bool | None
     gil: bool | None
     cast: _Cast | None
+    copies: _Copies | None
 
 
 class OfSlices(OfElements, total=False):

@@ -196,7 +196,8 @@ enum { /* cwj_function_decl.flags */
     CWJ_SILENT = 64,     /* no slice fails, raises, prints or calls into Python */
     CWJ_ARRAYS_ONLY = 128, /* new 0-d outputs are computed in memory of NumPy's, too */
     CWJ_CAST_SAME_KIND = 256, /* arrays may convert by NumPy's same_kind casting */
-    CWJ_WHOLE = 512 /* a snippet looks beyond its slices, at whole arrays */
+    CWJ_WHOLE = 512, /* a snippet looks beyond its slices, at whole arrays */
+    CWJ_WARN_COPIES = 1024 /* calls that copy arguments warn */
 };
 
 enum {

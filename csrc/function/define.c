@@ -62,6 +62,7 @@ take_options(cwj_spec *spec, cwj_options *options, cwj_options *chosen, cwj_modu
                        : options->cast == 2 ? CWJ_CAST_SAME_KIND
                                             : 0) |
                       (options->gil == 0 ? CWJ_RELEASE_GIL | CWJ_GIL_ALWAYS : 0) |
+                      (options->warns == 1 ? CWJ_WARN_COPIES : 0) |
                       (options->unordered == 1 ? CWJ_UNORDERED : 0);
     spec->tj.threads = options->threads;
     spec->tj.checked = options->debug != CWJ_DEBUG_OFF;
@@ -284,7 +285,8 @@ const char cwj_function_doc[] =
     "         define_macros=(), libraries=(), library_dirs=(), signature=None, args_inout=(),\n"
     "         args_shared=(), output_dims=None, windows=None, border=None, cval=None,\n"
     "         axes=None, window_steps=None, optimize=None, fastmath=None, debug=None,\n"
-    "         threads=None, unordered=None, inplace=None, gil=None, cast=None, cookie=None,\n"
+    "         threads=None, unordered=None, inplace=None, gil=None, cast=None, copies=None,\n"
+    "         cookie=None,\n"
     "         identity=None, associative=None, c_function=None)\n"
     "--\n\n"
     "Compile a broadcasting function that belongs to no module.\n\n"

@@ -73,6 +73,21 @@ words_of(const tj_compiler *compiler)
     return words;
 }
 
+/* {name: calls} of the arguments that calls have copied. */
+static PyObject *
+copies_of(const cwj_function_object *self)
+{
+    const cwj_function_decl *decl = self->runtime.decl;
+    PyObject *copies = PyDict_New();
+    for (int k = 0; k < decl->ninputs + decl->noutputs && copies != NULL; k++) {
+        if (self->runtime.copied[k] > 0) {
+            cwj_dict_put(&copies, decl->operands[k].name,
+                         PyLong_FromLongLong(self->runtime.copied[k]));
+        }
+    }
+    return copies;
+}
+
 PyObject *
 cwj_function_explain(cwj_function_object *self)
 {
@@ -97,8 +112,8 @@ cwj_function_explain(cwj_function_object *self)
         cwj_tuple_fill(&parts, t, explain_typeset(self, compiler, t));
     }
     if (parts != NULL) {
-        result = cwj_ask_python("cwrapjit._explain", "build", "(sOO)", self->spec->qualname, words,
-                                parts);
+        result = cwj_ask_python("cwrapjit._explain", "build", "(sOON)", self->spec->qualname, words,
+                                parts, copies_of(self));
     }
     Py_XDECREF(words);
     Py_XDECREF(parts);

@@ -162,7 +162,7 @@ PyDoc_STRVAR(
     "         args_inout=(), args_shared=(), output_dims=None, windows=None, border=None,\n"
     "         cval=None, axes=None, window_steps=None, optimize=None, fastmath=None,\n"
     "         debug=None, threads=None, unordered=None, inplace=None, gil=None, cast=None,\n"
-    "         cookie=None,\n"
+    "         copies=None, cookie=None,\n"
     "         identity=None, associative=None, c_function=None)\n"
     "--\n\n"
     "Compile a broadcasting function and make it an attribute of the module.\n\n"
@@ -283,7 +283,8 @@ PyDoc_STRVAR(
     module_doc,
     "module(name, docstring='', header='', *, sources=(), include_dirs=(), define_macros=(),\n"
     "       libraries=(), library_dirs=(), optimize=None, fastmath=None, debug=None,\n"
-    "       threads=None, unordered=None, inplace=None, gil=None, cast=None, cookie=None)\n"
+    "       threads=None, unordered=None, inplace=None, gil=None, cast=None, copies=None,\n"
+    "       cookie=None)\n"
     "--\n\n"
     "A module whose functions are compiled in memory: see function().\n\n"
     "header is C text that all functions see; sources are C files that are compiled once for the\n"

@@ -24,6 +24,7 @@ GOOD = {
     "inplace": [False, True],
     "gil": [None, False, True],
     "cast": ["no", "safe", "same_kind"],
+    "copies": ["allow", "warn"],
     "cookie": ["readwrite", "readonly"],
 }
 BAD = {
@@ -35,6 +36,7 @@ BAD = {
     "inplace": ["yes", 0],
     "gil": ["yes", 1, 0, [], 2.0],
     "cast": ["unsafe", "equiv", "", True, 1],
+    "copies": ["no", "", False],
     "cookie": ["const", 1],
 }
 
@@ -42,8 +44,8 @@ BAD = {
 def refusal(name: str, value: Any) -> type[Exception]:
     """What a value that is none must raise: TypeError where its type is none, either."""
     types = {
-        "optimize": [str], "cast": [str], "cookie": [str], "threads": [str, int], "processes": [int],
-        "debug": [bool, str],
+        "optimize": [str], "cast": [str], "copies": [str], "cookie": [str], "threads": [str, int],
+        "processes": [int], "debug": [bool, str],
     }  # fmt: skip
     return ValueError if type(value) in types.get(name, [bool]) else TypeError
 

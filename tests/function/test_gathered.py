@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import warnings
 from typing import Any
 
 import numpy as np
@@ -237,3 +238,41 @@ def test_cast_is_as_it_is_asked_for() -> None:
     f = cwrapjit.vectorize("float f(float x) { return x; }", cast="same_kind")
     assert f(x).dtype == "f4" and f(1e300 * x[1:]).tolist() == [np.inf] * 5
     refuses(TypeError, lambda: f(x + 0j), "no type set fits")
+
+
+@pytest.mark.row("N25i")
+def test_copies_are_counted_and_warned_of() -> None:
+    f = cwrapjit.vectorize(SUM, copies="warn")
+    x = np.arange(12.0).reshape(3, 4)
+    assert f(x).tolist() == f(x[::-1])[::-1].tolist()  # a slice that lies right is used in place
+    half = np.zeros(4, "f2")
+    for given, why in (
+        (x[:, ::2], "it is float64, as it lies"),
+        (x.astype(">f8"), "it is >f8, in the other byte order"),
+        (unaligned(x), "it is float64, not aligned"),
+        (half, "it is float16"),
+    ):
+        with pytest.warns(
+            UserWarning, match=rf"sum\(\): argument 'x' is copied: {why}.*wanted float64 -> float64"
+        ):
+            f(given)
+    with pytest.warns(UserWarning, match="'output' is copied"):
+        f(x, out=np.empty(3, complex))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        refuses(UserWarning, lambda: f(x[:, ::2]), "'x' is copied")
+        assert cwrapjit.vectorize(SUM)(x[:, ::2]).shape == (3,)
+
+
+@pytest.mark.compiler("explain() asks it")
+@pytest.mark.row("K20")
+def test_explain_says_how_many_calls_copied() -> None:
+    f = cwrapjit.vectorize("double f(double x, double y) { return x + y; }")
+    x = np.arange(4.0)
+    assert f.explain().copies == {}
+    for _ in range(3):
+        f(x.astype("f4"), x)
+    f(x, x, out=np.empty(4, complex))
+    explained = f.explain()
+    assert explained.copies == {"x": 3, "output": 1}
+    assert "'x' was copied in 3 calls" in str(explained)

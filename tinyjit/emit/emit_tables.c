@@ -176,15 +176,11 @@ static void emit_flags(int flags, tj_text *out)
     static const struct {
         int flag;
         const char *name;
-    } all[] = {{CWJ_ONE_OUTPUT, "CWJ_ONE_OUTPUT"},
-               {CWJ_INPLACE, "CWJ_INPLACE"},
-               {CWJ_CAST_SAFE, "CWJ_CAST_SAFE"},
-               {CWJ_RELEASE_GIL, "CWJ_RELEASE_GIL"},
-               {CWJ_UNORDERED, "CWJ_UNORDERED"},
-               {CWJ_GIL_ALWAYS, "CWJ_GIL_ALWAYS"},
-               {CWJ_SILENT, "CWJ_SILENT"},
-               {CWJ_CAST_SAME_KIND, "CWJ_CAST_SAME_KIND"},
-               {CWJ_WHOLE, "CWJ_WHOLE"}};
+    } all[] = {{CWJ_ONE_OUTPUT, "CWJ_ONE_OUTPUT"}, {CWJ_INPLACE, "CWJ_INPLACE"},
+               {CWJ_CAST_SAFE, "CWJ_CAST_SAFE"},   {CWJ_RELEASE_GIL, "CWJ_RELEASE_GIL"},
+               {CWJ_UNORDERED, "CWJ_UNORDERED"},   {CWJ_GIL_ALWAYS, "CWJ_GIL_ALWAYS"},
+               {CWJ_SILENT, "CWJ_SILENT"},         {CWJ_CAST_SAME_KIND, "CWJ_CAST_SAME_KIND"},
+               {CWJ_WHOLE, "CWJ_WHOLE"},           {CWJ_WARN_COPIES, "CWJ_WARN_COPIES"}};
     const char *separator = "";
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         if (flags & all[i].flag) {

@@ -53,6 +53,7 @@ typedef struct cwj_runtime {
                          guards this and all below. */
     int until_sample; /* short calls until one is timed */
     long long calls;  /* see cwj_calls_made() */
+    long long *copied; /* owned: [noperands] calls that copied it, whole or slice by slice */
 
     /* What calls tell whoever compiles better loops. */
     cwj_profile *profiles;        /* owned: one per type set */

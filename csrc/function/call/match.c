@@ -424,6 +424,25 @@ check_single(const cwj_frame *frame, int k, int type_num)
     return fits ? 0 : -1;
 }
 
+/* Counts a call that copies operand k, and warns where that is asked for. Returns 0, or -1 with the warning as an
+ * exception. */
+static int
+note_copy(const cwj_frame *frame, int k)
+{
+    frame->runtime->copied[k]++;
+    if (!(frame->decl->flags & CWJ_WARN_COPIES)) {
+        return 0;
+    }
+    PyArrayObject *array = frame->states[k].array;
+    const char *why = !PyArray_ISNOTSWAPPED(array) ? "in the other byte order"
+                      : !PyArray_ISALIGNED(array)  ? "not aligned"
+                                                   : "as it lies";
+    return PyErr_WarnFormat(PyExc_UserWarning, 1,
+                            "%s(): argument '%s' is copied: it is %S, %s; wanted %s",
+                            frame->decl->qualname, name_of(frame, k), PyArray_DESCR(array), why,
+                            frame->decl->typesets[frame->typeset_index].name);
+}
+
 /* An array has memory in common with one that is written to, as far as bounds tell. */
 static int
 meets_written(const cwj_frame *frame, int k)
@@ -465,6 +484,9 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
     }
     if (stays && PyArray_NDIM(state->array) > 0 && (equal || has_casts(frame, k, own, descr))) {
         return 0;
+    }
+    if (note_copy(frame, k) < 0) {
+        return -1;
     }
     Py_INCREF(descr);
     PyObject *array =

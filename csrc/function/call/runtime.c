@@ -115,7 +115,8 @@ fill_types(cwj_runtime *runtime)
     size_t ntypesets = (size_t)decl->ntypesets;
     runtime->descrs = PyMem_Calloc(ntypesets * noperands + 1, sizeof(PyArray_Descr *));
     runtime->loops = PyMem_Calloc(ntypesets + 1, sizeof(cwj_loop *));
-    if (runtime->descrs == NULL || runtime->loops == NULL) {
+    runtime->copied = PyMem_Calloc(noperands + 1, sizeof(*runtime->copied));
+    if (runtime->descrs == NULL || runtime->loops == NULL || runtime->copied == NULL) {
         PyErr_NoMemory();
         return -1;
     }
@@ -211,5 +212,6 @@ cwj_runtime_clear(cwj_runtime *runtime)
     PyMem_Free(runtime->descrs);
     PyMem_Free(runtime->loops);
     PyMem_Free(runtime->profiles);
+    PyMem_Free(runtime->copied);
     memset(runtime, 0, sizeof(*runtime));
 }

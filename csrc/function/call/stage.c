@@ -104,7 +104,8 @@ stage_operand(cwj_frame *frame, int k)
     cwj_operand *operand = &frame->operands[k];
     size_t ndim = (size_t)operand->ndims_full;
     npy_intp *strides = frame_alloc(frame, ndim, sizeof(npy_intp));
-    if (strides == NULL || (frame->stage == NULL && open_stage(frame) < 0)) {
+    if (note_copy(frame, k) < 0 || strides == NULL ||
+        (frame->stage == NULL && open_stage(frame) < 0)) {
         return -1;
     }
     PyArray_Descr *own = PyArray_DESCR(state->array);
