@@ -202,6 +202,7 @@ cwj_binding_clear(cwj_binding *self)
     PyMem_Free(watches);
     Py_CLEAR(self->cells);
     Py_CLEAR(self->error);
+    cwj_turn_end(&self->turn);
     cwj_graph_code_unref(code);
 }
 

@@ -2,8 +2,8 @@
  *
  * The GIL guards the turn itself. It does not keep threads apart for the length of
  * a run: Python code inside one (a filter, a perform, a finalizer) lets others in.
- * Those wait for news, which one condition of the whole process announces: turns
- * are rarely contended, and a thread that is woken for nothing looks and waits again.
+ * Those wait for a lock of the turn's, which nobody holds for long: giving the turn opens it.
+ * A thread that is woken for nothing looks and waits again.
  *
  * Two graphs that call each other from two threads would wait for ever. So a thread looks
  * before it waits: does the one that has the turn wait for it, directly or through others?
@@ -13,9 +13,10 @@
 #include "base/errors.h"
 #include "os/threads.h"
 
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t news;
-static unsigned long given; /* turns that somebody waited for; guarded by the gate */
+enum {
+    LONGEST_WAIT = 50000 /* us: Ctrl-C wakes nobody */
+};
+
 static unsigned forks;
 
 typedef struct waiter {
@@ -26,13 +27,10 @@ typedef struct waiter {
 
 static waiter *waiters; /* each on its thread's stack; guarded by the GIL */
 
-/* In a forked child: the threads that waited or announced are not there. */
+/* In a forked child: the threads that waited are not there. */
 static void
 start_anew(void)
 {
-    static const pthread_mutex_t fresh_gate = PTHREAD_MUTEX_INITIALIZER;
-    gate = fresh_gate;
-    tj_condition_init(&news);
     waiters = NULL;
     forks++;
 }
@@ -40,35 +38,10 @@ start_anew(void)
 void
 cwj_turn_prepare(void)
 {
-    static bool made, done;
-    if (!made) {
-        tj_condition_init(&news);
-        made = true;
-    }
+    static bool done;
     if (!done) {
         done = tj_on_fork(NULL, NULL, start_anew);
     }
-}
-
-static unsigned long
-count_given(void)
-{
-    pthread_mutex_lock(&gate);
-    unsigned long count = given;
-    pthread_mutex_unlock(&gate);
-    return count;
-}
-
-/* Waits until more turns were given than `seen`, a twentieth of a second at most:
- * Ctrl-C wakes nobody. */
-static void
-wait_for_news(unsigned long seen)
-{
-    struct timespec end = tj_time_in(0.05);
-    pthread_mutex_lock(&gate);
-    while (given == seen && tj_condition_wait(&news, &gate, &end)) {
-    }
-    pthread_mutex_unlock(&gate);
 }
 
 static const cwj_turn *
@@ -106,12 +79,19 @@ forget(const waiter *gone)
 static int
 wait_once(cwj_turn *turn, unsigned long me)
 {
-    unsigned long seen = count_given(); /* before the GIL is gone: no turn is given meanwhile */
+    if (turn->news == NULL) {
+        turn->news = PyThread_allocate_lock();
+        if (turn->news == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        PyThread_acquire_lock(turn->news, NOWAIT_LOCK); /* there are none yet */
+    }
     waiter self = {.next = waiters, .turn = turn, .thread = me};
     waiters = &self;
     turn->waiting++;
     Py_BEGIN_ALLOW_THREADS
-    wait_for_news(seen);
+    PyThread_acquire_lock_timed(turn->news, LONGEST_WAIT, 0);
     Py_END_ALLOW_THREADS
     turn->waiting--;
     forget(&self);
@@ -152,9 +132,15 @@ cwj_turn_give(cwj_turn *turn)
 {
     turn->busy = false;
     if (turn->waiting > 0) {
-        pthread_mutex_lock(&gate);
-        given++;
-        pthread_cond_broadcast(&news);
-        pthread_mutex_unlock(&gate);
+        PyThread_release_lock(turn->news);
+    }
+}
+
+void
+cwj_turn_end(cwj_turn *turn)
+{
+    if (turn->news != NULL) {
+        PyThread_free_lock(turn->news);
+        turn->news = NULL;
     }
 }

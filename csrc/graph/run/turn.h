@@ -7,6 +7,7 @@
 typedef struct cwj_turn {
     bool busy;
     unsigned waiting;    /* threads */
+    PyThread_type_lock news; /* owned: what they wait for; NULL: nobody has waited */
     unsigned forks;      /* as counted when the turn was taken */
     unsigned long owner; /* the thread */
 } cwj_turn;
@@ -17,6 +18,7 @@ typedef struct cwj_turn {
  * signal handler raised. `who` begins the message. */
 int cwj_turn_take(cwj_turn *turn, const char *who);
 void cwj_turn_give(cwj_turn *turn);
+void cwj_turn_end(cwj_turn *turn); /* frees what belongs to it */
 
 /* Once per process, before the first turn. */
 void cwj_turn_prepare(void);
