@@ -11,35 +11,10 @@
 #include "graph/code/guarded.h"
 #include "base/errors.h"
 #include "base/raised.h"
+#include "base/tuples.h"
 #include "graph/run/storage.h"
 
 /* ---- storages --------------------------------------------------------------- */
-
-static PyObject *
-new_cells(const cwj_graph_plan *plan)
-{
-    PyObject **own = NULL, *cells = PyTuple_New(plan->ninputs + plan->noutputs);
-    own = cwj_allocate((size_t)plan->nvariables + 1, sizeof(PyObject *)); /* borrowed */
-    if (own == NULL || cells == NULL) {
-        PyMem_Free(own);
-        Py_XDECREF(cells);
-        return NULL;
-    }
-    for (int i = 0; i < plan->ninputs + plan->noutputs; i++) {
-        int v = cwj_cell_variable(plan, i);
-        /* As an output, an updated input has another list, for the value that it had in the run. */
-        bool known = own[v] != NULL && plan->variables[v].update < 0;
-        PyObject *list = known ? Py_NewRef(own[v]) : cwj_storage_new(plan->variables[v].value);
-        if (list == NULL) {
-            Py_CLEAR(cells);
-            break;
-        }
-        own[v] = list;
-        PyTuple_SET_ITEM(cells, i, list);
-    }
-    PyMem_Free(own);
-    return cells;
-}
 
 static int
 check_cells(const cwj_graph_plan *plan, PyObject *cells, const char *who)
@@ -103,7 +78,9 @@ make_storages(cwj_binding *self, const cwj_graph_plan *plan)
         return -1;
     }
     self->nstorages = plan->nvariables;
-    take_cells(self, plan);
+    if (self->cells != NULL) {
+        take_cells(self, plan);
+    }
     for (int v = 0; v < plan->nvariables; v++) {
         const cwj_graph_plan_variable *variable = &plan->variables[v];
         if (self->storages[v] == NULL && variable->stored &&
@@ -114,33 +91,38 @@ make_storages(cwj_binding *self, const cwj_graph_plan *plan)
     return 0;
 }
 
-/* ---- what is watched --------------------------------------------------------- */
-
-static bool
-is_watched(const cwj_binding *self, const cwj_graph_plan *plan, int v)
+/* Cells that are the storages. What a run does not leave there has a list of its own: a constant, and the value
+ * that an updated input had in the run, as an output. */
+static PyObject *
+new_cells(cwj_binding *self, const cwj_graph_plan *plan)
 {
-    const cwj_graph_plan_variable *variable = &plan->variables[v];
-    return self->storages[v] != NULL && variable->is_output &&
-           (variable->fetched || variable->kept);
+    PyObject *cells = PyTuple_New(plan->ninputs + plan->noutputs);
+    for (int i = 0; i < plan->ninputs + plan->noutputs && cells != NULL; i++) {
+        int v = cwj_cell_variable(plan, i);
+        const cwj_graph_plan_variable *variable = &plan->variables[v];
+        bool apart = self->storages[v] == NULL || variable->value != NULL ||
+                     (i >= plan->ninputs && variable->update >= 0);
+        cwj_tuple_fill(&cells, i,
+                       apart ? cwj_storage_new(variable->value) : Py_NewRef(self->storages[v]));
+        self->has_copies |= apart;
+    }
+    return cells;
 }
+
+/* ---- what is watched --------------------------------------------------------- */
 
 static int
 make_watches(cwj_binding *self, const cwj_graph_plan *plan)
 {
-    int count = 0;
-    for (int v = 0; v < plan->nvariables; v++) {
-        count += is_watched(self, plan, v);
-    }
-    self->watches = cwj_allocate((size_t)count + 1, sizeof(*self->watches));
-    if (self->watches == NULL) {
-        return -1;
-    }
-    for (int v = 0; v < plan->nvariables; v++) {
-        if (is_watched(self, plan, v)) {
+    self->watches = cwj_allocate((size_t)plan->nvariables + 1, sizeof(*self->watches));
+    for (int v = 0; self->watches != NULL && v < plan->nvariables; v++) {
+        const cwj_graph_plan_variable *variable = &plan->variables[v];
+        if (self->storages[v] != NULL && variable->is_output &&
+            (variable->fetched || variable->kept)) {
             self->watches[self->nwatches++].variable = v;
         }
     }
-    return 0;
+    return self->watches == NULL ? -1 : 0;
 }
 
 /* ---- the life of a binding ------------------------------------------------------ */
@@ -151,8 +133,11 @@ cwj_binding_init(cwj_binding *self, const cwj_graph_plan *plan, PyObject *cells,
     if (cells != NULL && check_cells(plan, cells, who) < 0) {
         return -1;
     }
-    self->cells = cells != NULL ? Py_NewRef(cells) : new_cells(plan);
-    if (self->cells == NULL || make_storages(self, plan) < 0 || make_watches(self, plan) < 0) {
+    self->cells = Py_XNewRef(cells);
+    if (make_storages(self, plan) < 0 || make_watches(self, plan) < 0) {
+        return -1;
+    }
+    if (cells == NULL && (self->cells = new_cells(self, plan)) == NULL) {
         return -1;
     }
     self->fills = self->has_copies || plan->updates;
