@@ -159,7 +159,7 @@ class Operations:
             _declare(foreign, required=True)  # unless it changes its mind
             raise NotImplementedError(f"link(): variable {foreign.label} has no C")
         found = None if foreign is not None else self._texts(node, required)
-        if found is None and getattr(node.op, "perform", node) is node:
+        if found is None and getattr(node.op, "perform", None) is None:
             lacks = f"op {op_label(node.op)} has neither c_code nor perform"
             raise NotImplementedError(f"link(): {lacks}, one of which {node.label} needs")
         node.code_block = self._next_block()

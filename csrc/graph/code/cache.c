@@ -6,8 +6,6 @@
  */
 #include "graph/code/cache.h"
 
-#include "base/errors.h"
-
 enum {
     MOST = 64 /* units that are kept */
 };
@@ -17,12 +15,9 @@ enum {
 PyObject *
 cwj_graph_cache_key(const cwj_graph_request *request)
 {
-    return Py_BuildValue(
-        "(OOOOO)", request->versions, request->compiler == NULL ? Py_None : request->compiler,
-        request->optimize ? Py_True
-        : request->checks ? Py_None
-                          : Py_False,
-        request->fastmath ? Py_True : Py_False, request->debug ? Py_True : Py_False);
+    PyObject *compiler = request->compiler == NULL ? Py_None : request->compiler;
+    return Py_BuildValue("(OOiiii)", request->versions, compiler, request->optimize,
+                         request->checks, request->fastmath, request->debug);
 }
 
 /* ---- what is kept --------------------------------------------------------------- */
@@ -59,23 +54,16 @@ drop_first(PyObject *cache)
 }
 
 int
-cwj_graph_cache_find(cwj_module_state *state, PyObject **key, cwj_graph_code **code)
+cwj_graph_cache_find(cwj_module_state *state, PyObject *key, cwj_graph_code **code)
 {
-    if (PyObject_Hash(*key) == -1) {
-        if (!cwj_clear_expected(PyExc_TypeError, NULL)) { /* versions of what can change */
-            return -1;
-        }
-        Py_CLEAR(*key);
-        return 0;
-    }
     PyObject *capsule =
-        state->graph_cache == NULL ? NULL : PyDict_GetItemWithError(state->graph_cache, *key);
+        state->graph_cache == NULL ? NULL : PyDict_GetItemWithError(state->graph_cache, key);
     if (capsule == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
     Py_INCREF(capsule);
     *code = cwj_graph_code_ref(PyCapsule_GetPointer(capsule, NULL));
-    int status = put_last(state->graph_cache, *key, capsule);
+    int status = put_last(state->graph_cache, key, capsule);
     Py_DECREF(capsule);
     return status;
 }

@@ -183,26 +183,19 @@ make_code(cwj_module_state *state, const cwj_graph_request *request)
 
 /* ---- the whole of it ------------------------------------------------------------- */
 
-/* Code that is kept, in *code, if there is some; what to keep it by, in *key, if it is
- * to be kept. Returns 0, or -1 with an exception. */
-static int
-look_up(cwj_module_state *state, const cwj_graph_request *request, PyObject **key,
-        cwj_graph_code **code)
-{
-    if (request->versions == NULL) {
-        return 0;
-    }
-    *key = cwj_graph_cache_key(request);
-    return *key == NULL ? -1 : cwj_graph_cache_find(state, key, code);
-}
-
 cwj_graph_code *
 cwj_graph_code_get(cwj_module_state *state, const cwj_graph_request *request)
 {
     PyObject *key = NULL;
     cwj_graph_code *code = NULL;
-    if (cwj_backend_open(state) < 0 || look_up(state, request, &key, &code) < 0) {
+    if (cwj_backend_open(state) < 0) {
         goto failed;
+    }
+    if (request->versions != NULL) {
+        key = cwj_graph_cache_key(request);
+        if (key == NULL || cwj_graph_cache_find(state, key, &code) < 0) {
+            goto failed;
+        }
     }
     if (code == NULL) {
         code = make_code(state, request);

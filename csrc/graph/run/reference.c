@@ -6,8 +6,6 @@
  */
 #include "graph/run/reference.h"
 
-#include "base/compat.h"
-#include "base/errors.h"
 #include "base/tuples.h"
 #include "graph/run/storage.h"
 
@@ -54,29 +52,17 @@ new_outputs(int count)
 
 /* ---- the call ------------------------------------------------------------------ */
 
-static PyObject *
-find_perform(const cwj_graph_plan *plan, const cwj_graph_plan_node *node)
-{
-    PyObject *perform = NULL, *key = PyUnicode_InternFromString("perform");
-    int found = key == NULL ? -1 : cwj_optional_attribute(node->op, key, &perform);
-    if (found >= 0 && (perform == NULL || perform == Py_None)) {
-        Py_CLEAR(perform);
-        cwj_refuse_by(plan->name, PyExc_NotImplementedError, "%S has no perform()", node->label);
-    }
-    Py_XDECREF(key);
-    return perform;
-}
-
 static int
 call_perform(const cwj_graph_plan *plan, const cwj_graph_plan_node *node, PyObject *inputs,
              PyObject *outputs)
 {
     PyObject *parameters = node->params < 0 ? NULL : plan->variables[node->params].value;
-    PyObject *done = NULL, *perform = find_perform(plan, node);
-    if (perform != NULL) {
-        done = PyObject_CallFunctionObjArgs(perform, node->node, inputs, outputs, parameters, NULL);
+    PyObject *done = NULL, *name = PyUnicode_InternFromString("perform");
+    if (name != NULL) {
+        done = PyObject_CallMethodObjArgs(node->op, name, node->node, inputs, outputs, parameters,
+                                          NULL);
     }
-    Py_XDECREF(perform);
+    Py_XDECREF(name);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
 }
