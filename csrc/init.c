@@ -111,7 +111,7 @@ extension_exec(PyObject *extension)
         cwj_add_errors(extension, state) < 0 || cwj_add_config(extension, state) < 0 ||
         cwj_add_function_type(extension, state) < 0 || cwj_add_module_type(extension, state) < 0 ||
         cwj_add_graph_types(extension, state) < 0 || cwj_add_library_types(extension, state) < 0 ||
-        cwj_add_kernel_types(extension) < 0 || cwj_add_filters(extension) < 0 ||
+        cwj_add_kernel_types(extension) < 0 || cwj_add_builtin(extension) < 0 ||
         cwj_add_link(extension) < 0) {
         return -1;
     }

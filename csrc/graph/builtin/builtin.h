@@ -4,8 +4,8 @@
  *     arrays.c       arrays: what is accepted, what may be overwritten
  *     capsule.c      C pointers that results own
  *     elementwise.c  broadcasting
- *     filters.c      what a call does to its arguments, as callables
- *     declared.c     the names in a type's declarations; where expressions can stand
+ *     python.c       what the Python half calls: filters; the names in a type's declarations; where
+ *                    expressions can stand
  */
 #pragma once
 
@@ -17,13 +17,5 @@
 PyObject *cwj_capsule_new_plain(void *pointer, const char *name, PyCapsule_Destructor ender);
 int cwj_capsule_set_destructor(PyObject *capsule, PyCapsule_Destructor ender);
 
-/* declared_names(who, text, name): a tuple of the variables that text declares, all of
- * them with name in their names. CompileError, ValueError. */
-PyObject *cwj_declared_names(PyObject *extension, PyObject *args);
-
-/* expression_standing(expression, before): "", where it can stand in a loop, else what makes a
- * function that it needs of a static one. */
-PyObject *cwj_expression_standing(PyObject *extension, PyObject *args);
-
-/* Adds the functions of filters.c and declared.c to the extension module. */
-int cwj_add_filters(PyObject *extension);
+/* Adds the functions of python.c to the extension module. */
+int cwj_add_builtin(PyObject *extension);

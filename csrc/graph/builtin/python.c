@@ -1,4 +1,5 @@
-/* filters.c: what a call of a graph does to its arguments.
+/* python.c: what the Python half of the built-in types and ops calls: filters, and which variables a C text
+ * declares (ParamsType), where an expression can stand (elementwise ops).
  *
  * A ready type's filter() is a callable of this file's. A value that is already
  * what the type wants, which is the usual case, is found out in a few comparisons;
@@ -7,6 +8,7 @@
 #include "graph/builtin/builtin.h"
 
 #include "base/errors.h"
+#include "base/tuples.h"
 
 /* What a filter is bound to: a tuple. */
 enum {
@@ -151,8 +153,47 @@ read_scalar(PyObject *Py_UNUSED(extension), PyObject *args)
                : cwj_scalar_make(type, &value);
 }
 
+/* ---- reading C texts ------------------------------------------------------ */
+
+static PyObject *
+list_names(const tj_declarations *declarations)
+{
+    PyObject *names = PyTuple_New((Py_ssize_t)declarations->nnames);
+    for (size_t i = 0; i < declarations->nnames && names != NULL; i++) {
+        cwj_tuple_fill(&names, (Py_ssize_t)i, PyUnicode_FromString(declarations->names[i]));
+    }
+    return names;
+}
+
 PyDoc_STRVAR(declared_names_doc, "declared_names(who, text, name, /)\n--\n\n"
                                  "The variables that a C text declares.");
+
+static PyObject *
+declared_names(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    const char *who, *text, *name;
+    Py_ssize_t length;
+    PyObject *names = NULL;
+    tj_declarations declarations = {0};
+    tj_messages messages = {0};
+    tj_error error = {0};
+    if (!PyArg_ParseTuple(args, "ss#s:declared_names", &who, &text, &length, &name)) {
+        return NULL;
+    }
+    tj_piece piece = {.text = text, .length = (size_t)length, .file = who};
+    if (tj_declarations_read(&piece, name, &declarations, &messages, &error) != TJ_OK) {
+        cwj_raise(who, &error, &messages);
+    } else if (declarations.typedefs != NULL &&
+               strspn(declarations.typedefs, " \t\n") != strlen(declarations.typedefs)) {
+        cwj_refuse(who, PyExc_ValueError, "a typedef cannot be a member of a struct");
+    } else {
+        names = list_names(&declarations);
+    }
+    tj_declarations_clear(&declarations);
+    tj_messages_clear(&messages);
+    tj_error_clear(&error);
+    return names;
+}
 
 PyDoc_STRVAR(
     expression_standing_doc,
@@ -160,16 +201,37 @@ PyDoc_STRVAR(
     "The specifier of the function that an expression of a loop needs, behind that text; '' for\n"
     "none.");
 
+static PyObject *
+expression_standing(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    const char *expression, *before;
+    Py_ssize_t length, length_before;
+    if (!PyArg_ParseTuple(args, "s#s#:expression_standing", &expression, &length, &before,
+                          &length_before)) {
+        return NULL;
+    }
+    tj_piece piece = {.text = expression, .length = (size_t)length, .file = ""};
+    tj_piece front = {.text = before, .length = (size_t)length_before, .file = ""};
+    static const char *const specifiers[] = {
+        [TJ_STANDS_IN_LOOP] = "",
+        [TJ_STANDS_IN_FUNCTION] = "inline",
+        [TJ_STANDS_APART] = "__attribute__((noinline))",
+    };
+    return PyUnicode_FromString(specifiers[tj_expression_standing(&piece, &front)]);
+}
+
+/* ---- all of them ---------------------------------------------------------- */
+
 static PyMethodDef functions[] = {
-    {"declared_names", cwj_declared_names, METH_VARARGS, declared_names_doc},
-    {"expression_standing", cwj_expression_standing, METH_VARARGS, expression_standing_doc},
+    {"declared_names", declared_names, METH_VARARGS, declared_names_doc},
+    {"expression_standing", expression_standing, METH_VARARGS, expression_standing_doc},
     {"make_filter", make_filter, METH_VARARGS, make_filter_doc},
     {"read_scalar", read_scalar, METH_VARARGS, read_scalar_doc},
     {NULL, NULL, 0, NULL},
 };
 
 int
-cwj_add_filters(PyObject *extension)
+cwj_add_builtin(PyObject *extension)
 {
     return PyModule_AddFunctions(extension, functions);
 }
