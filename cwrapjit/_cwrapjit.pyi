@@ -278,7 +278,6 @@ class Graph:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 def compile_graph(
-    name: str,
     struct_form: bool,
     check: bool,
     optimize: Any,

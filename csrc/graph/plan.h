@@ -33,25 +33,26 @@
 
 #include "graph/code/code.h"
 
+/* Objects are borrowed from cwj_graph_plan.said. Flags are int, as PyArg_Parse() stores them. */
 typedef struct cwj_graph_plan_variable {
-    PyObject *variable; /* owned */
-    PyObject *type;     /* owned: variable.type */
-    PyObject *label;    /* owned str, for messages: "x", "V4", "output 1 of Add" */
-    PyObject *value;    /* owned: a constant's data; NULL: no constant */
-    PyObject *filter;   /* owned, inputs: the bound method that a call applies; NULL: none */
-    bool literal;       /* a constant that stands in the text itself */
-    bool stored; /* has a storage: any input, constant or output, and what goes from step to step */
-    bool is_output; /* of some C step */
-    bool fetched; /* c_extract_out sees the object of the run before */
-    bool kept; /* its C value lives in the state */
-    bool overwritten; /* an input whose object runs may change */
+    PyObject *variable;
+    PyObject *type;   /* variable.type */
+    PyObject *label;  /* str, for messages: "x", "V4", "output 1 of Add" */
+    PyObject *value;  /* a constant's data; NULL: no constant */
+    PyObject *filter; /* inputs: the bound method that a call applies; NULL: none */
+    int literal;      /* a constant that stands in the text itself */
+    int stored; /* has a storage: any input, constant or output, and what goes from step to step */
+    int is_output; /* of some C step */
+    int fetched; /* c_extract_out sees the object of the run before */
+    int kept; /* its C value lives in the state */
+    int overwritten; /* an input whose object runs may change */
     int update; /* of an input: the variable whose value it takes after a run, or -1 */
 } cwj_graph_plan_variable;
 
 typedef struct cwj_graph_plan_node {
-    PyObject *node; /* owned */
-    PyObject *op; /* owned */
-    PyObject *label; /* owned str: "Add(x, y)" */
+    PyObject *node;
+    PyObject *op;
+    PyObject *label; /* str: "Add(x, y)" */
     int code_block;
     int ninputs, noutputs;
     int *inputs, *outputs; /* owned, in one block at inputs: indexes of variables */
@@ -65,9 +66,10 @@ typedef struct cwj_graph_plan_step {
 } cwj_graph_plan_step;
 
 typedef struct cwj_graph_plan {
-    PyObject *name; /* owned str: "graph" */
-    PyObject *input_names; /* owned tuple: an interned str per input, or None */
-    PyObject *blocks; /* owned tuple of str, what failure codes mean: [0] is code 1; "": not used */
+    PyObject *said; /* owned tuple: what Python found out, all objects of this plan */
+    PyObject *name; /* str: "graph" */
+    PyObject *input_names; /* tuple: an interned str per input, or None */
+    PyObject *blocks; /* tuple of str, what failure codes mean: [0] is code 1; "": not used */
     int nvariables, nnodes, nsteps, ninputs, noutputs;
     cwj_graph_plan_variable *variables; /* owned, as all of these; the inputs come first */
     cwj_graph_plan_node *nodes; /* in the order in which they run */
@@ -89,4 +91,3 @@ cwj_cell_variable(const cwj_graph_plan *plan, int cell)
 }
 
 void cwj_graph_plan_free(cwj_graph_plan *plan); /* accepts NULL */
-int cwj_graph_plan_traverse(cwj_graph_plan *plan, visitproc visit, void *arg);

@@ -59,8 +59,8 @@ def read_graph(
     check: bool,
     python: bool,
 ) -> tuple[Any, ...]:
-    """Return variables, nodes in the order in which they run, what blocks and inputs are called, outputs;
-    steps, the texts of variables and of nodes, and what the unit needs.
+    """Return what the graph keeps: its name, variables, nodes in the order in which they run, what blocks and
+    inputs are called, outputs. Then steps, the texts of variables and of nodes, and what the unit needs.
 
     TypeError for what is no graph, ValueError for one that cannot run, NotImplementedError for what has no C.
     """
@@ -91,15 +91,16 @@ def read_graph(
             operations.blocks[value.number] = f"{method} of {value.label}"
     nodes_in_c = [node for node in nodes if node.texts is not None]
     parts = tuple([step.said() for step in steps]), texts, tuple([node.texts for node in nodes_in_c])
-    return (
+    kept = (
+        name,
         tuple(map(_variable, values, filters)),
         tuple([_node(node, check) for node in nodes]),
         tuple(operations.blocks),
         tuple(map(_keyword, walk.inputs)),
         found.outputs,
-        *parts,
-        read_settings(in_c, nodes_in_c, (name, struct_form, *parts)) if nodes_in_c else None,
     )
+    settings = read_settings(in_c, nodes_in_c, (name, struct_form, *parts)) if nodes_in_c else None
+    return kept, *parts, settings
 
 
 def link(
@@ -152,4 +153,4 @@ def link(
     kept = {"mode": mode, "name": name, "updates": dict(updates or ()), **flags}
     kept |= {"optimize": optimize, "fastmath": fastmath, "debug": debug}
     given = [tuple(each) if isinstance(each, list) else each for each in (inputs, outputs)]
-    return compile_graph(name, struct_form, check, optimize, fastmath, debug, said, (*given, kept))
+    return compile_graph(struct_form, check, optimize, fastmath, debug, said, (*given, kept))

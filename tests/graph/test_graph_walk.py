@@ -317,6 +317,8 @@ def test_a_node_with_neither_c_nor_python() -> None:
     z = Apply(nothing, [x], [double]).outputs[0]
     refuses(NotImplementedError, lambda: link([x], z), "op SimpleNamespace has no c_code")
     refuses(NotImplementedError, lambda: link([x], z, python=True), "neither c_code nor perform")
+    nothing.perform = None
+    refuses(NotImplementedError, lambda: link([x], z, python=True), "neither c_code nor perform")
 
 
 # ---- fusion ----------------------------------------------------------------------------------------
@@ -365,12 +367,13 @@ def with_item(found: tuple[Any, ...], *changes: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     "changes",
     [
-        (None,), ((),), (0, ()), (0, [1]), (0, 0, None), (0, 0, 2, 5), (0, 0, 4, 3), (0, 0, 4, "1"),
-        (1, 0, ()), (1, 0, 3, (0, 3)), (1, 0, 3, (0, -1)), (1, 0, 3, (0, 10**30)), (1, 0, 3, (0, "1")),
-        (1, 0, 4, (3,)), (1, 0, 5, 3), (2, None), (3, (None,) * 4), (3, ("x", 5)), (4, (3,)), (5, 0, 0, 1),
-        (5, 0, 1, False), (5, 0, 2, (3, 0)), (5, 0, 2, (-1, 0)), (5, 0, 2, (0, 4)), (5, 0, 2, (0, -1)),
-        (5, 0, 2, (0, "1")), (5, 0, 3, 2), (5, 0, 3, -1), (6, ((),)), (6, 0, 0, None), (6, 0, 5, None),
-        (6, 0, 5, ("", 5)), (7, 0, 3, "1"), (7, 0, 11, ()), (8, None), (8, 1, ("",)), (8, 3, ("",)),
+        (None,), ((),), (0, ()), (0, 0, None), (0, 1, ()), (0, 1, [1]), (0, 1, 0, None), (0, 1, 0, 2, 5),
+        (0, 1, 0, 4, 3), (0, 1, 0, 4, "1"), (0, 2, 0, ()), (0, 2, 0, 3, (0, 3)), (0, 2, 0, 3, (0, -1)),
+        (0, 2, 0, 3, (0, 10**30)), (0, 2, 0, 3, (0, "1")), (0, 2, 0, 4, (3,)), (0, 2, 0, 5, 3), (0, 3, None),
+        (0, 4, (None, None, None, None)), (0, 4, ("x", 5)), (0, 5, (3,)), (1, 0, 0, 1), (1, 0, 1, False),
+        (1, 0, 2, (3, 0)), (1, 0, 2, (-1, 0)), (1, 0, 2, (0, 4)), (1, 0, 2, (0, -1)), (1, 0, 2, (0, "1")),
+        (1, 0, 3, 2), (1, 0, 3, -1), (2, ((),)), (2, 0, 0, None), (2, 0, 5, None), (2, 0, 5, ("", 5)),
+        (3, 0, 3, "1"), (3, 0, 11, ()), (4, None), (4, 1, ("",)), (4, 3, ("",)),
     ],
 )  # fmt: skip
 def test_numbers_that_are_none_are_not_taken(monkeypatch: pytest.MonkeyPatch, changes: Any) -> None:
@@ -384,3 +387,22 @@ def test_numbers_that_are_none_are_not_taken(monkeypatch: pytest.MonkeyPatch, ch
     refuses(RuntimeError, lambda: link([x, y], z), "read_graph() returned no graph")
     monkeypatch.undo()
     assert link([x, y], z)(1.0, 2.0) == 3.0
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("number", range(3))
+def test_a_variable_without_storage_is_an_error_of_the_call(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    from cwrapjit.graph import linking
+
+    x, y = variables("xy")
+    said, whole = (0, 1, number, 8, False), linking.read_graph
+    monkeypatch.setattr(
+        linking, "read_graph", lambda *given, **flags: with_item(whole(*given, **flags), *said)
+    )
+    k = link([x, y], add(x, y))
+    refuses(TypeError, lambda: k(1.0, 2.0), "a storage must be a list of one object, not nothing")
+    cells: list[list[Any]] = [[1.0], [2.0], [None]]
+    assert k.bind(*cells).run() == 0
+    assert cells[2] == [3.0]

@@ -53,10 +53,10 @@ compile_graph(PyObject *extension, PyObject *args)
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_unit_of_graph unit = {0};
     options given;
-    PyObject *name, *said, *made_by, *graph = NULL;
+    PyObject *said, *made_by, *graph = NULL;
     int struct_form, check;
-    if (!PyArg_ParseTuple(args, "UppOOOOO:compile_graph", &name, &struct_form, &check,
-                          &given.optimize, &given.fastmath, &given.debug, &said, &made_by) ||
+    if (!PyArg_ParseTuple(args, "ppOOOOO:compile_graph", &struct_form, &check, &given.optimize,
+                          &given.fastmath, &given.debug, &said, &made_by) ||
         read_options(state, &given, &unit.request) < 0) {
         return NULL;
     }
@@ -64,7 +64,6 @@ compile_graph(PyObject *extension, PyObject *args)
     if (plan == NULL) {
         return NULL;
     }
-    plan->name = Py_NewRef(name);
     plan->struct_form = struct_form;
     plan->check = check;
     if (cwj_read_plan(plan, &unit, said) == 0 && compile(state, plan, &unit) == 0) {

@@ -62,21 +62,14 @@ check_names(PyObject *tuple)
 static int
 read_variable(cwj_graph_plan *plan, cwj_graph_plan_variable *made, PyObject *said)
 {
-    PyObject *variable, *type, *label, *filter, *value;
-    int is_constant, flags[4];
-    if (parse(said, "OOUOipOpppp", &variable, &type, &label, &filter, &made->update, &is_constant,
-              &value, &flags[0], &flags[1], &flags[2], &flags[3]) < 0) {
+    int is_constant;
+    if (parse(said, "OOUOipOpppp", &made->variable, &made->type, &made->label, &made->filter,
+              &made->update, &is_constant, &made->value, &made->literal, &made->stored,
+              &made->is_output, &made->overwritten) < 0) {
         return -1;
     }
-    made->variable = Py_NewRef(variable);
-    made->type = Py_NewRef(type);
-    made->label = Py_NewRef(label);
-    made->filter = filter == Py_None ? NULL : Py_NewRef(filter);
-    made->value = is_constant ? Py_NewRef(value) : NULL;
-    made->literal = flags[0];
-    made->stored = flags[1];
-    made->is_output = flags[2];
-    made->overwritten = flags[3];
+    made->filter = made->filter == Py_None ? NULL : made->filter;
+    made->value = is_constant ? made->value : NULL;
     plan->overwrites |= made->overwritten;
     plan->updates |= made->update >= 0;
     return made->update < plan->nvariables ? 0 : refuse();
@@ -85,14 +78,11 @@ read_variable(cwj_graph_plan *plan, cwj_graph_plan_variable *made, PyObject *sai
 static int
 read_node(const cwj_graph_plan *plan, cwj_graph_plan_node *made, PyObject *said)
 {
-    PyObject *node, *op, *label, *inputs, *outputs;
-    if (parse(said, "OOUO!O!ii", &node, &op, &label, &PyTuple_Type, &inputs, &PyTuple_Type,
-              &outputs, &made->params, &made->code_block) < 0) {
+    PyObject *inputs, *outputs;
+    if (parse(said, "OOUO!O!ii", &made->node, &made->op, &made->label, &PyTuple_Type, &inputs,
+              &PyTuple_Type, &outputs, &made->params, &made->code_block) < 0) {
         return -1;
     }
-    made->node = Py_NewRef(node);
-    made->op = Py_NewRef(op);
-    made->label = Py_NewRef(label);
     made->ninputs = count_of(inputs);
     made->noutputs = count_of(outputs);
     made->inputs = cwj_allocate((size_t)made->ninputs + (size_t)made->noutputs + 1, sizeof(int));
@@ -108,8 +98,16 @@ read_node(const cwj_graph_plan *plan, cwj_graph_plan_node *made, PyObject *said)
 }
 
 static int
-read_parts(cwj_graph_plan *plan, PyObject *variables, PyObject *nodes, PyObject *outputs)
+read_parts(cwj_graph_plan *plan)
 {
+    PyTypeObject *t = &PyTuple_Type;
+    PyObject *variables, *nodes, *outputs;
+    if (parse(plan->said, "UO!O!O!O!O!", &plan->name, t, &variables, t, &nodes, t, &plan->blocks, t,
+              &plan->input_names, t, &outputs) < 0 ||
+        check_names(plan->input_names) < 0) {
+        return -1;
+    }
+    plan->ninputs = count_of(plan->input_names);
     plan->nvariables = count_of(variables);
     plan->noutputs = count_of(outputs);
     plan->bare = plan->noutputs == 1;
@@ -125,8 +123,8 @@ read_parts(cwj_graph_plan *plan, PyObject *variables, PyObject *nodes, PyObject 
             return -1;
         }
     }
-    for (int n = 0; n < count_of(nodes); n++) {
-        plan->nnodes = n + 1; /* so that it is cleared from here on */
+    plan->nnodes = count_of(nodes);
+    for (int n = 0; n < plan->nnodes; n++) {
         if (read_node(plan, &plan->nodes[n], PyTuple_GET_ITEM(nodes, n)) < 0) {
             return -1;
         }
@@ -163,16 +161,16 @@ static int
 read_variable_texts(cwj_graph_plan_variable *known, tj_graph_variable *made, PyObject *said)
 {
     PyObject *o;
-    int flags[3];
+    int sync_fails;
     tj_piece *const pieces[] = {&made->declare, &made->extract, &made->init, &made->sync,
                                 &made->cleanup};
-    if (parse(said, "sspppOOOOO", &made->name, &made->label, &flags[0], &flags[1], &flags[2], &o,
-              &o, &o, &o, &o) < 0) {
+    if (parse(said, "sspppOOOOO", &made->name, &made->label, &known->fetched, &known->kept,
+              &sync_fails, &o, &o, &o, &o, &o) < 0) {
         return -1;
     }
-    made->fetched = known->fetched = flags[0];
-    made->kept = known->kept = flags[1];
-    made->sync_fails = flags[2];
+    made->fetched = known->fetched;
+    made->kept = known->kept;
+    made->sync_fails = sync_fails;
     return read_pieces(said, 5, pieces, 5);
 }
 
@@ -351,16 +349,13 @@ int
 cwj_read_plan(cwj_graph_plan *plan, cwj_unit_of_graph *unit, PyObject *said)
 {
     PyTypeObject *t = &PyTuple_Type;
-    PyObject *variables, *nodes, *steps, *blocks, *names, *outputs, *texts, *node_texts, *settings;
-    if (parse(said, "O!O!O!O!O!O!O!O!O", t, &variables, t, &nodes, t, &blocks, t, &names, t,
-              &outputs, t, &steps, t, &texts, t, &node_texts, &settings) < 0) {
+    PyObject *parts, *steps, *texts, *node_texts, *settings;
+    if (parse(said, "O!O!O!O!O", t, &parts, t, &steps, t, &texts, t, &node_texts, &settings) < 0) {
         return -1;
     }
-    plan->blocks = Py_NewRef(blocks);
-    plan->input_names = Py_NewRef(names);
-    plan->ninputs = count_of(names);
-    if (check_names(names) < 0 || read_parts(plan, variables, nodes, outputs) < 0 ||
-        read_texts(plan, unit, texts, node_texts) < 0 || read_steps(plan, unit, steps) < 0) {
+    plan->said = Py_NewRef(parts);
+    if (read_parts(plan) < 0 || read_texts(plan, unit, texts, node_texts) < 0 ||
+        read_steps(plan, unit, steps) < 0) {
         return -1;
     }
     return unit->graph.nsteps == 0 ? 0 : read_settings(unit, settings);

@@ -24,8 +24,8 @@
 PyDoc_STRVAR(run_doc,
              "run($self, /)\n--\n\n"
              "Run the graph on its own cells.\n\n"
-             "Returns 0, or the number of the block that failed: blocks[code - 1] names it,\n"
-             "error is its exception. -1: no block was at fault.");
+             "Returns 0, or the number of the block that failed: the Graph's blocks[code - 1]\n"
+             "names it, error is its exception. -1: no block was at fault.");
 
 static PyObject *
 run(PyObject *op, PyObject *Py_UNUSED(unused))
@@ -170,14 +170,8 @@ static PyMethodDef graph_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(bound_run_doc,
-             "run($self, /)\n--\n\n"
-             "Run the graph on the storages.\n\n"
-             "Returns 0, or the number of the block that failed; error is its exception "
-             "then.");
-
 static PyMethodDef bound_methods[] = {
-    {"run", run, METH_NOARGS, bound_run_doc},
+    {"run", run, METH_NOARGS, run_doc},
     CWJ_REPR_HTML,
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -192,12 +186,10 @@ graph_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->graph);
     Py_VISIT(self->made_by);
-    Py_VISIT(self->signature);
-    int status = cwj_binding_traverse(&self->own, visit, arg);
-    if (status == 0 && self->plan != NULL) {
-        status = cwj_graph_plan_traverse(self->plan, visit, arg);
+    if (self->plan != NULL) {
+        Py_VISIT(self->plan->said);
     }
-    return status;
+    return cwj_binding_traverse(&self->own, visit, arg);
 }
 
 static int
@@ -212,7 +204,6 @@ graph_clear(PyObject *op)
     cwj_graph_plan_free(plan);
     Py_XDECREF(graph);
     Py_CLEAR(self->made_by);
-    Py_CLEAR(self->signature);
     return 0;
 }
 
@@ -248,14 +239,10 @@ cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan, PyObject *made_by)
 
 /* ---- the types ---------------------------------------------------------------------------- */
 
-static PyMemberDef graph_members[] = {
+/* Of both; nobody calls a BoundGraph. */
+static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_graph_object, weakrefs), READONLY, NULL},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(cwj_graph_object, vectorcall), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyMemberDef bound_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_graph_object, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -270,20 +257,14 @@ static PyType_Slot graph_slots[] = {
     {Py_tp_dealloc, graph_dealloc},  {Py_tp_traverse, graph_traverse},
     {Py_tp_clear, graph_clear},      {Py_tp_repr, cwj_graph_repr},
     {Py_tp_call, PyVectorcall_Call}, {Py_tp_getset, cwj_graph_getset},
-    {Py_tp_members, graph_members},  {Py_tp_methods, graph_methods},
+    {Py_tp_members, members},        {Py_tp_methods, graph_methods},
     {Py_tp_doc, (void *)graph_doc},  {0, NULL},
 };
 
 static PyType_Slot bound_slots[] = {
-    {Py_tp_dealloc, graph_dealloc},
-    {Py_tp_traverse, graph_traverse},
-    {Py_tp_clear, graph_clear},
-    {Py_tp_repr, cwj_bound_repr},
-    {Py_tp_getset, cwj_bound_getset},
-    {Py_tp_members, bound_members},
-    {Py_tp_methods, bound_methods},
-    {Py_tp_doc, (void *)bound_doc},
-    {0, NULL},
+    {Py_tp_dealloc, graph_dealloc}, {Py_tp_traverse, graph_traverse}, {Py_tp_clear, graph_clear},
+    {Py_tp_repr, cwj_bound_repr},   {Py_tp_getset, cwj_bound_getset}, {Py_tp_members, members},
+    {Py_tp_methods, bound_methods}, {Py_tp_doc, (void *)bound_doc},   {0, NULL},
 };
 
 enum {

@@ -12,7 +12,6 @@ typedef struct cwj_graph_object {
     struct cwj_graph_object *graph; /* a BoundGraph's: owned; NULL: the same */
     cwj_binding own; /* its cells and state */
     PyObject *made_by; /* a Graph's: owned: the arguments of link(), which nobody else can change */
-    PyObject *signature; /* owned: inspect.Signature, made when asked for */
     PyObject *weakrefs;
 } cwj_graph_object;
 

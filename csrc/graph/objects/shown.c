@@ -19,6 +19,7 @@ cwj_graph_plan_of(PyObject *op)
 /* ---- attributes --------------------------------------------------------------- */
 
 static const char source[] = "source", compiler[] = "compiler", tier[] = "tier";
+static const char blocks[] = "blocks", inputs[] = "inputs", outputs[] = "outputs";
 
 /* One of these of the code; a graph without C has nothing but defaults. */
 static PyObject *
@@ -35,13 +36,6 @@ get_of_code(PyObject *op, void *which)
                                                       : "tcc");
     }
     return Py_NewRef(which == source ? code->source : code->compiler);
-}
-
-static PyObject *
-get_name(PyObject *op, void *Py_UNUSED(closure))
-{
-    const cwj_graph_plan *plan = cwj_graph_plan_of(op);
-    return plan == NULL ? NULL : Py_NewRef(plan->name);
 }
 
 static PyObject *
@@ -70,13 +64,11 @@ get_error(PyObject *op, void *Py_UNUSED(closure))
 }
 
 static PyObject *
-get_blocks(PyObject *op, void *Py_UNUSED(closure))
+get_of_plan(PyObject *op, void *which)
 {
     const cwj_graph_plan *plan = cwj_graph_plan_of(op);
-    return plan == NULL ? NULL : Py_NewRef(plan->blocks);
+    return plan == NULL ? NULL : Py_NewRef(which == blocks ? plan->blocks : plan->name);
 }
-
-static const char inputs[] = "inputs", outputs[] = "outputs";
 
 static PyObject *
 get_variables(PyObject *op, void *which)
@@ -101,22 +93,15 @@ get_graph(PyObject *op, void *Py_UNUSED(closure))
 static PyObject *
 get_python_signature(PyObject *op, void *Py_UNUSED(closure))
 {
-    cwj_graph_object *self = (cwj_graph_object *)op;
     const cwj_graph_plan *plan = cwj_graph_plan_of(op);
-    if (plan == NULL) {
-        return NULL;
-    }
-    if (self->signature == NULL) {
-        PyObject *made =
-            cwj_ask_python("cwrapjit._signature", "build_graph", "(O)", plan->input_names);
-        Py_XSETREF(self->signature, made);
-    }
-    return Py_XNewRef(self->signature);
+    return plan == NULL
+               ? NULL
+               : cwj_ask_python("cwrapjit._signature", "build_graph", "(O)", plan->input_names);
 }
 
 PyGetSetDef cwj_graph_getset[] = {
     {"__signature__", get_python_signature, NULL, "What inspect.signature() shows.", NULL},
-    {"name", get_name, NULL, "What messages call the graph.", NULL},
+    {"name", get_of_plan, NULL, "What messages call the graph.", NULL},
     {source, get_of_code, NULL, "The generated C text, without the prelude.", (void *)source},
     {compiler, get_of_code, NULL, "'tcc', or the command that a type or op insists on.",
      (void *)compiler},
@@ -125,7 +110,7 @@ PyGetSetDef cwj_graph_getset[] = {
     {"cells", get_cells, NULL,
      "The graph's storages: a list of one object per input, then per output.", NULL},
     {"error", get_error, NULL, "The exception of the last run() or once(), or None.", NULL},
-    {"blocks", get_blocks, NULL, "What each failure code means: blocks[code - 1].", NULL},
+    {blocks, get_of_plan, NULL, "What each failure code means: blocks[code - 1].", (void *)blocks},
     {inputs, get_variables, NULL, "The input variables.", (void *)inputs},
     {outputs, get_variables, NULL, "The output variables.", (void *)outputs},
     {NULL, NULL, NULL, NULL, NULL},
