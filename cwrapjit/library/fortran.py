@@ -32,12 +32,12 @@ from cwrapjit.library.description import Function, Result
 from cwrapjit.library.fortran_build import Constants, build
 from cwrapjit.library.fortran_emit import Procedure
 from cwrapjit.library.fortran_parse import parse
-from cwrapjit.library.fortran_text import HELPERS, INTERFACES, thunk_of
+from cwrapjit.library.fortran_text import HELPERS, INTERFACES, POINTER
 from cwrapjit.library.fortran_words import Derived, Routine
 from cwrapjit.library.library import Core
 from cwrapjit.library.settings import Settings
 from cwrapjit.library.signatures import annotation
-from cwrapjit.library.thunks import PREAMBLE, Unmapped
+from cwrapjit.library.thunks import Thunk, Unmapped, Writer
 
 
 def _linked(said: Settings) -> list[str]:
@@ -190,12 +190,11 @@ class _Unit:
         self.places = [each for each in self.places if each not in faulty]
         return True
 
-    def _thunks(self) -> list[tuple[str, str]]:
-        """Symbols, and the C functions around them."""
-        found = [(p.symbol, fortran_write.thunk(p)) for p in self.procedures]
-        found += [(p.symbol, p.thunk()) for p in self.places]
-        makers = [f"cwj_make{k}" for k in range(len(self.types))]
-        return found + [(make, thunk_of(make, [], [], "void *", "s[0].p = ")) for make in makers]
+    def _thunks(self) -> dict[str, Thunk]:
+        """By symbol."""
+        found = {p.symbol: fortran_write.thunk(p) for p in self.procedures}
+        found |= {p.symbol: p.thunk() for p in self.places}
+        return found | {f"cwj_make{k}": Thunk(POINTER, []) for k in range(len(self.types))}
 
     def compile(self, sources: Sequence[str], include_dirs: Sequence[str], flags: Sequence[str]) -> None:
         """Builds the shared object in a folder that is gone afterwards, and loads it."""
@@ -218,12 +217,13 @@ class _Unit:
                     if not self._without(getattr(error, "said", ""), str(error)):
                         raise
             environment = library_environment(self.library.name, libraries=[str(path)])
-        thunks = self._thunks()
-        text = PREAMBLE + "".join(text for _, text in thunks)
-        code, addresses = compile_thunks(environment, text, [f"cwj_thunk_{symbol}" for symbol, _ in thunks])
+        writer, thunks = Writer(), self._thunks()
+        own = [library_symbol(environment, symbol) or 0 for symbol in thunks]
+        for thunk, address in zip(thunks.values(), own, strict=True):
+            writer.add(thunk, str(address))
+        code, made = compile_thunks(environment, writer.text(), writer.names)
         self.owner = (environment, code)
-        for (symbol, _), address in zip(thunks, addresses, strict=True):
-            self.addresses[symbol] = (address, library_symbol(environment, symbol) or 0)
+        self.addresses = dict(zip(thunks, zip(made, own, strict=True), strict=True))
         self.free = library_symbol(environment, "free") or 0
         self.ends = [library_symbol(environment, f"cwj_end{k}") or 0 for k in range(len(self.types))]
 

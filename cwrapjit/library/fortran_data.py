@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from cwrapjit._cwrapjit import Initializer, Instance, array_at, instance_at, scalar_at, store_scalar
-from cwrapjit.library import library
+from cwrapjit.library import library, types
 from cwrapjit.library.description import Argument, Parameter
-from cwrapjit.library.fortran_text import NUMPY, declared, thunk_of
+from cwrapjit.library.fortran_text import NUMPY, POINTER, declared
 from cwrapjit.library.fortran_words import Derived, Variable
-from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.thunks import Thunk, Unmapped
 
 _INTEGERS = {1: "int8", 2: "int16", 4: "intc", 8: "int64"}
 
@@ -101,9 +101,8 @@ class Place(library.Variable):
         lines += ["  end subroutine locate", f"end subroutine {self.symbol}"]
         return "\n".join("  " + line for line in lines)
 
-    def thunk(self) -> str:
-        count = len(self.parameters)
-        return thunk_of(self.symbol, ["void *"] * count, [f"s[{k}].p" for k in range(1, count + 1)])
+    def thunk(self) -> Thunk:
+        return Thunk(types.Void(), [POINTER] * len(self.parameters))
 
     def _where(self, owner: Any) -> tuple[int, tuple[int, ...]]:
         assert self.locate is not None

@@ -8,8 +8,8 @@ import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit.library.fortran_emit import Procedure
-from cwrapjit.library.fortran_text import C_TYPE, Slot
-from cwrapjit.library.thunks import call_of
+from cwrapjit.library.fortran_text import NUMBERS, Slot
+from cwrapjit.library.thunks import Writer, call_of
 
 
 def broadcasts(made: Procedure) -> bool:
@@ -42,8 +42,8 @@ def define(made: Procedure, name: str, doc: str, address: int, owner: Any) -> An
     called = {id(slot): argument for slot, argument in zip(given, inputs, strict=True)}
     called |= {id(slot): output for slot, output in zip(written, outputs[len(returned) :], strict=True)}
     values = [_value(slot, called[id(slot)]) for slot in made.slots]
-    result = C_TYPE[made.result.type] if returned else "void"
-    call = call_of(f"{address}ull", result, [slot.c for slot in made.slots], values)
+    result = NUMBERS[made.result.type].spelling if returned else "void"
+    call = call_of(f"{address}ull", result, [_SPELL(slot.c) for slot in made.slots], values)
     if returned:
         call = f"*({result} *)data_slice__{outputs[0]} = {call}"
     dtypes = [slot.parameter.type for slot in given] + returned + [slot.parameter.type for slot in written]
@@ -61,4 +61,7 @@ def define(made: Procedure, name: str, doc: str, address: int, owner: Any) -> An
 def _value(slot: Slot, name: str) -> str:
     if slot.parameter.by_pointer:
         return f"(void *)data_slice__{name}"
-    return f"*(const {slot.c} *)data_slice__{name}"
+    return f"*(const {_SPELL(slot.c)} *)data_slice__{name}"
+
+
+_SPELL = Writer().spell

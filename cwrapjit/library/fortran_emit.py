@@ -17,11 +17,11 @@ from cwrapjit.library.expressions import symbols
 from cwrapjit.library.fortran_dims import Shapes, rpn
 from cwrapjit.library.fortran_procedures import callback
 from cwrapjit.library.fortran_text import (
-    C_TYPE,
     INT64,
     ISO,
-    MEMBER,
+    NUMBERS,
     NUMPY,
+    POINTER,
     Names,
     Slot,
     declared,
@@ -110,20 +110,20 @@ class Procedure(Shapes):
     def _index(self, variable: Variable) -> int:
         return next((i for i, given in enumerate(self.given) if given is variable), -1)
 
-    def _slot(self, name: str, c: str, value: str, fortran: str, parameter: Parameter) -> str:
+    def _slot(self, name: str, c: Any, fortran: str, parameter: Parameter) -> str:
         name = self.names.fresh(name)
-        self.slots.append(Slot(name, c, value, f"{fortran} :: {name}", parameter))
+        self.slots.append(Slot(name, c, f"{fortran} :: {name}", parameter))
         return name
 
     def _pointer(self, name: str, parameter: Parameter, fortran: str = "type(c_ptr), value") -> str:
-        return self._slot(f"bound_{name}", "void *", "{}.p", fortran, parameter)
+        return self._slot(f"bound_{name}", POINTER, fortran, parameter)
 
     def _size(self, name: str, value: Dim) -> str:
         """An integer that follows from the shapes of arrays."""
         return self._integer(name, Parameter("hidden", "int64", value=value, name=name))
 
     def _integer(self, name: str, parameter: Parameter) -> str:
-        return self._slot(f"bound_{name}", "long long", "{}.i", f"{INT64}, value", parameter)
+        return self._slot(f"bound_{name}", NUMBERS["int64"], f"{INT64}, value", parameter)
 
     def _argument(self, variable: Variable) -> None:
         if variable.interface is not None:
@@ -179,8 +179,7 @@ class Procedure(Shapes):
             self._scalar_by_pointer(variable, parameter)
             return
         iso = "integer(c_int8_t)" if dtype == "bool" else ISO[dtype]
-        slot = f"({C_TYPE[dtype]}){{}}.{MEMBER.get(dtype, 'i')}"
-        bound = self._slot(f"bound_{name}", C_TYPE[dtype], slot, f"{iso}, value", parameter)
+        bound = self._slot(f"bound_{name}", NUMBERS[dtype], f"{iso}, value", parameter)
         if dtype == "bool":
             local = self._local(f"{declared(kind)} :: ", name)
             self.before.append(f"{local} = {bound} /= 0")

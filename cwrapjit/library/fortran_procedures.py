@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from cwrapjit.library import types
-from cwrapjit.library.fortran_text import C_TYPE, NUMPY
+from cwrapjit.library.fortran_text import NUMBERS, NUMPY
 from cwrapjit.library.fortran_words import Routine, Variable
 from cwrapjit.library.thunks import Unmapped
 
@@ -44,7 +44,7 @@ def _number(name: str, variable: Variable) -> types.Scalar:
         dtype = NUMPY.get((kind.base, kind.kind), "")
     if not dtype:
         raise Unmapped(f"{name}: a procedure whose {variable.name} is neither an integer nor a real number")
-    return types.Scalar(C_TYPE[dtype], dtype)
+    return NUMBERS[dtype]
 
 
 def _parameter(name: str, variable: Variable, dims: dict[str, Any]) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from typing import Any
 
+from cwrapjit.library import types
 from cwrapjit.library.description import Parameter
 from cwrapjit.library.fortran_words import Type, Variable
 
@@ -20,11 +21,9 @@ ISO = {
     "complex64": "complex(c_float_complex)", "complex128": "complex(c_double_complex)",
     "bool": "logical(c_bool)",
 }  # fmt: skip
-C_TYPE = {
-    "int8": "signed char", "int16": "short", "intc": "int", "int64": "long long",
-    "float32": "float", "float64": "double", "bool": "signed char",
-}  # fmt: skip
-MEMBER = {"float32": "f", "float64": "d"}
+# What C passes: numbers by their dtypes ("int8" is signed char, which stands behind char), and all else.
+NUMBERS = {each.dtype: each for each in types.BASIC.values() if isinstance(each, types.Scalar)}
+POINTER = types.Pointer(types.Void())
 INT64 = "integer(c_int64_t)"
 # What the emitted text calls: no local variable may hide it.
 _RESERVED = set(
@@ -57,8 +56,7 @@ class Slot:
     """One dummy of a bind(c) procedure, as C, as Fortran and as the call path sees it."""
 
     name: str
-    c: str
-    value: str  # of the slot, with {} for it
+    c: Any  # its type
     fortran: str
     parameter: Parameter
 
@@ -75,15 +73,6 @@ def declared(kind: Type) -> str:
     if kind.base in ("type", "class"):
         return f"type({kind.name})"
     return f"{kind.base}({kind.kind})"
-
-
-def thunk_of(
-    symbol: str, types: Sequence[str], values: Sequence[str], kind: str = "void", target: str = ""
-) -> str:
-    """A C function that takes the values from slots; `target`: where what is returned goes."""
-    call = f"{target}{symbol}({', '.join(values)})"
-    head = f"extern {kind} {symbol}({', '.join(types) or 'void'});\n"
-    return f"{head}void cwj_thunk_{symbol}(cwj_slot *s)\n{{\n    {call};\n}}\n"
 
 
 def folded(line: str) -> str:

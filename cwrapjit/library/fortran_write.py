@@ -1,12 +1,15 @@
-"""The text of a bind(c) procedure, and of the C function between it and the call path."""
+"""The text of a bind(c) procedure, and the thunk between it and the call path."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
+from cwrapjit.library import types
 from cwrapjit.library.fortran_emit import Procedure
-from cwrapjit.library.fortran_text import C_TYPE, ISO, MEMBER, declared, folded, thunk_of
+from cwrapjit.library.fortran_text import ISO, NUMBERS, POINTER, declared, folded
 from cwrapjit.library.fortran_words import Routine, Variable
+from cwrapjit.library.thunks import Thunk
 
 
 def _interface(routine: Routine) -> list[str]:
@@ -106,12 +109,8 @@ def _returned_type(made: Procedure) -> str:
     return "integer(c_int8_t)" if made.result.type == "bool" else ISO[made.result.type]
 
 
-def thunk(made: Procedure) -> str:
-    """The C function between the call path and the bind(c) procedure."""
-    kind, target = "void", ""
-    if made.result.role in ("handle", "string"):
-        kind, target = "void *", "s[0].p = "
-    elif made.result.role == "value":
-        kind, target = C_TYPE[made.result.type], f"s[0].{MEMBER.get(made.result.type, 'i')} = "
-    values = [slot.value.format(f"s[{k}]") for k, slot in enumerate(made.slots, 1)]
-    return thunk_of(made.symbol, [slot.c for slot in made.slots], values, kind, target)
+def thunk(made: Procedure) -> Thunk:
+    """Of the bind(c) procedure."""
+    result: Any = POINTER if made.result.role in ("handle", "string") else types.Void()
+    result = NUMBERS[made.result.type] if made.result.role == "value" else result
+    return Thunk(result, [slot.c for slot in made.slots])
