@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+
+_MARK = re.compile(r"""[][(),]|'[^']*(?:'|$)|"[^"]*(?:"|$)""")
 
 
 @dataclasses.dataclass
@@ -75,20 +78,13 @@ class Declared:
     faulty: dict[str, Exception] = dataclasses.field(default_factory=dict)  # what is not understood, by name
 
 
-def split(text: str, separator: str = ",") -> list[str]:
+def split(text: str) -> list[str]:
     """The parts of a list, not divided inside parentheses or quotes."""
-    parts, depth, quote, start = [], 0, "", 0
-    for at, letter in enumerate(text):
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        elif letter in "([":
-            depth += 1
-        elif letter in ")]":
-            depth -= 1
-        elif letter == separator and depth == 0:
-            parts.append(text[start:at].strip())
-            start = at + 1
+    parts, depth, start = [], 0, 0
+    for match in _MARK.finditer(text):
+        depth += (match[0] in "([") - (match[0] in ")]")
+        if match[0] == "," and depth == 0:
+            parts.append(text[start : match.start()].strip())
+            start = match.end()
     parts.append(text[start:].strip())
     return parts if parts != [""] else []

@@ -19,6 +19,8 @@ from cwrapjit.library import attributes, conditions, constants, headers
 _COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 _CONTINUED = re.compile(r"^(?:.*\\\n)+.*", re.MULTILINE)
 _WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|\.?[0-9](?:[eEpP][+-]|[\w.])*')
+_OPENED = re.compile(r"\s*\(")
+_MARK = re.compile(r'[][(){},]|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
 _DIRECTIVE = re.compile(r"\s*#\s*([A-Za-z_]\w*)?(.*)", re.DOTALL)
 _DEFINE = re.compile(r"\s*([A-Za-z_]\w*)(\(([\w\s,.]*)\))?(.*)", re.DOTALL)
 _MORE_INCLUDES = re.compile(r"\s*(?:#\s*include\b(.+))?")
@@ -536,26 +538,16 @@ def _substitute(body: str, given: dict[str, str], expand: Any) -> str:
 
 def _arguments(text: str, start: int) -> tuple[list[str] | None, int]:
     """The arguments in parentheses that begin behind `start`, or None, and where they end."""
-    at = start
-    while at < len(text) and text[at].isspace():
-        at += 1
-    if at >= len(text) or text[at] != "(":
+    opened = _OPENED.match(text, start)
+    if opened is None:
         return None, start
-    depth, begin, found = 0, at + 1, []
-    while at < len(text):
-        char = text[at]
-        if char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-            if depth == 0:
-                found.append(text[begin:at])
-                return found, at + 1
-        elif char == "," and depth == 1:
-            found.append(text[begin:at])
-            begin = at + 1
-        elif char in "\"'":
-            match = _WORD.match(text, at)
-            at = match.end() - 1 if match else at
-        at += 1
-    return None, at
+    depth, begin, found = 1, opened.end(), []
+    for match in _MARK.finditer(text, begin):
+        mark = match[0]
+        depth += (mark in "([{") - (mark in ")]}")
+        if depth == 0 or (depth == 1 and mark == ","):
+            found.append(text[begin : match.start()])
+            begin = match.end()
+        if depth == 0:
+            return found, begin
+    return None, len(text)
