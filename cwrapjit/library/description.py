@@ -54,7 +54,8 @@ class Parameter:
     #   "struct"   the memory of an instance of `cls`, for a struct by value; out: a new one, by pointer
     #   "callback" the address of a function: `cls` is called with what is given and returns (address, what
     #              keeps the function, for as long as the call takes), or raises
-    #   "stream"   the same for a FILE *; what keeps it has finish(), which is called after the call
+    #   "stream"   the same for a FILE *; what keeps it has finish(), which is called after the call, or is a
+    #              Pointer
     #   "address"  what a Pointer to `type` holds, or NULL for None; out: where C stores one (T **);
     #              with `cls`, a converter of cwrapjit.library.callbacks, a function lies there
     #   "items"    a tuple, list or set (`container`) of scalars of `type`, as a temporary array of `dims`

@@ -69,17 +69,6 @@ class Stream:
             _libc.fclose(self.address)
 
 
-class Given:
-    """A FILE * that is C's own, or NULL."""
-
-    def __init__(self, pointer: Any) -> None:
-        self.pointer = pointer
-        self.address = 0 if pointer is None else pointer.address
-
-    def finish(self) -> None:
-        pass
-
-
 class Converter:
     """Makes FILE * for one parameter. kept: C has it after the call, too; refusal: why it takes C's alone;
     optional: it may be NULL."""
@@ -91,18 +80,15 @@ class Converter:
         self.optional = optional
 
     def __call__(self, given: Any) -> tuple[int, Any]:
-        """(address, what ends the stream)"""
-        made = self._given(given) or self._opened(given)
-        return made.address, made
-
-    def _given(self, given: Any) -> Given | None:
+        """(address, what ends the stream); of C's own what was given, as nothing does."""
         if given is None and self.optional:
-            return Given(None)
+            return 0, None
         if not isinstance(given, _cwrapjit.Pointer):
-            return None
+            made = self._opened(given)
+            return made.address, made
         if given.item not in ("", _ITEM):
             raise TypeError(f"{self.who}: expected a Pointer to FILE, got one to {given.item}")
-        return Given(given)
+        return given.address, given
 
     def _opened(self, given: Any) -> Stream:
         is_path = isinstance(given, (str, bytes)) or hasattr(type(given), "__fspath__")

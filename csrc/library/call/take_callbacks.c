@@ -2,6 +2,7 @@
  * C wants of what is given; what keeps it lives as long as the call.
  */
 #include "library/call/steps.h"
+#include "library/objects/pointer.h"
 
 #include "base/heat.h"
 #include "base/raised.h"
@@ -100,10 +101,12 @@ cwj_library_end_streams(cwj_library_frame *frame)
     PyObject *first = cwj_raised_take();
     for (int k = 0; k < frame->function->nparameters; k++) {
         PyObject *made = frame->made[k];
-        if (frame->function->parameters[k].role != CWJ_STREAM || made == NULL) {
+        bool is_stream = frame->function->parameters[k].role == CWJ_STREAM && made != NULL;
+        PyObject *ends = is_stream ? PyTuple_GET_ITEM(made, 1) : Py_None;
+        if (ends == Py_None || cwj_is_pointer(ends)) { /* C's own */
             continue;
         }
-        PyObject *done = PyObject_CallMethod(PyTuple_GET_ITEM(made, 1), "finish", NULL);
+        PyObject *done = PyObject_CallMethod(ends, "finish", NULL);
         if (done == NULL && first == NULL) {
             first = cwj_raised_take();
         }
