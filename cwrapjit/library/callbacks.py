@@ -18,7 +18,6 @@ from cwrapjit.library.declarations import FunctionDeclaration, declaration_of
 from cwrapjit.library.library import Core
 
 _MOST_FUNCTIONS = 128  # of C's that a converter keeps, and texts
-_AT_ONCE = 16  # trampolines that are compiled together, at first
 _SURELY_PYTHON: tuple[type, ...] = (
     python_types.FunctionType,
     python_types.MethodType,
@@ -74,8 +73,8 @@ class Converter:
             if not callable(given):
                 raise TypeError(f"{self.who}: expected {types.show(self.ctype)}, got {type(given).__name__}")
         kind = self._kind or self._make_kind()
-        if self._made.scarce:
-            _add_trampolines(self._made, self.ctype, self.by_libtcc)
+        if missing := self._made.missing:
+            _add_trampolines(self._made, self.ctype, self.by_libtcc, missing)
         closure = kind(given)
         return closure.address, closure
 
@@ -270,14 +269,12 @@ def _trampolines_of(ctype: types.Callable, by_libtcc: bool) -> Any:
     found = _trampolines.get(key)
     if found is None:
         found = _cwrapjit.Trampolines()
-        _add_trampolines(found, ctype, by_libtcc)
+        _add_trampolines(found, ctype, by_libtcc, found.missing)
         found = _trampolines.setdefault(key, found)
     return found
 
 
-def _add_trampolines(trampolines: Any, ctype: types.Callable, by_libtcc: bool) -> None:
-    _, total = trampolines.counts
-    count = max(_AT_ONCE, min(total, 16 * _AT_ONCE))
+def _add_trampolines(trampolines: Any, ctype: types.Callable, by_libtcc: bool, count: int) -> None:
     text, optimize = _text(ctype, count, by_libtcc)
     if not _environment:
         _environment.append(_cwrapjit.library_environment("callbacks"))

@@ -94,19 +94,14 @@ trampolines_callable_at(PyObject *op, PyObject *address)
     return Py_NewRef(place->closure->callable);
 }
 
-/* A stale call must be known as such for a while: that many places are nobody's before one is used again. */
+/* A stale call must be known as such for a while: that many places are nobody's before one is used again. Where
+ * there are many, as many more are compiled together. */
 static PyObject *
-trampolines_scarce(PyObject *op, void *Py_UNUSED(closure))
+trampolines_missing(PyObject *op, void *Py_UNUSED(closure))
 {
     const cwj_trampolines *self = (cwj_trampolines *)op;
-    return PyBool_FromLong(self->total - self->used < 8);
-}
-
-static PyObject *
-trampolines_counts(PyObject *op, void *Py_UNUSED(closure))
-{
-    const cwj_trampolines *self = (cwj_trampolines *)op;
-    return Py_BuildValue("nn", self->used, self->total);
+    Py_ssize_t more = self->total < 16 ? 16 : self->total > 256 ? 256 : self->total;
+    return PyLong_FromSsize_t(self->total - self->used < 8 ? more : 0);
 }
 
 static PyMethodDef trampolines_methods[] = {
@@ -117,8 +112,7 @@ static PyMethodDef trampolines_methods[] = {
 };
 
 static PyGetSetDef trampolines_getset[] = {
-    {"scarce", trampolines_scarce, NULL, "Whether more should be added.", NULL},
-    {"counts", trampolines_counts, NULL, "How many are somebody's, and how many there are.", NULL},
+    {"missing", trampolines_missing, NULL, "How many more should be added.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -103,9 +103,7 @@ find_symbols(cwj_callback_kind *self, PyObject *symbols)
         bool found = false;
         for (int k = 0; k < self->count && !found; k++) {
             cwj_passed *passed = &self->passed[k];
-            found = passed->type != NULL &&
-                    (passed->type->kind == 'i' || passed->type->kind == 'u') &&
-                    PyUnicode_Compare(passed->name, name) == 0;
+            found = cwj_is_integer(passed->type) && PyUnicode_Compare(passed->name, name) == 0;
             passed->symbol = found ? s : passed->symbol;
         }
         if (!found) {

@@ -17,9 +17,8 @@ parse_member(const field_object *self, PyObject *pair, field_dim *dim)
         return -1;
     }
     dim->type = cwj_library_type_find(name);
-    size_t size = dim->type == NULL ? 0 : dim->type->size;
-    if (dim->type == NULL || (dim->type->kind != 'i' && dim->type->kind != 'u') || dim->value < 0 ||
-        (size_t)dim->value + size > self->layout->size) {
+    if (!cwj_is_integer(dim->type) || dim->value < 0 ||
+        (size_t)dim->value + dim->type->size > self->layout->size) {
         PyErr_Format(PyExc_ValueError, "Field: %R is no integer member", pair);
         return -1;
     }

@@ -169,22 +169,14 @@ layout_exchange(PyObject *op, PyObject *given)
     if (!cwj_is_layout(given)) {
         return PyErr_Format(PyExc_TypeError, "exchange(): %R is no Layout", given);
     }
-    cwj_struct_layout *self = (cwj_struct_layout *)op, *other = (cwj_struct_layout *)given;
-    cwj_struct_layout before = *self;
-#define EXCHANGE(member) self->member = other->member, other->member = before.member
-    EXCHANGE(name);
-    EXCHANGE(fields);
-    EXCHANGE(size);
-    EXCHANGE(alignment);
-    EXCHANGE(free);
-    EXCHANGE(end);
-    EXCHANGE(nbound);
-    EXCHANGE(free_name);
-    EXCHANGE(owner);
-    EXCHANGE(needs_init);
-    EXCHANGE(has_pointers);
-    EXCHANGE(automatic);
-#undef EXCHANGE
+    enum {
+        FROM = offsetof(cwj_struct_layout, name),
+        SIZE = sizeof(cwj_struct_layout) - FROM
+    };
+    char before[SIZE];
+    memcpy(before, (char *)op + FROM, SIZE);
+    memmove((char *)op + FROM, (char *)given + FROM, SIZE);
+    memcpy((char *)given + FROM, before, SIZE);
     Py_RETURN_NONE;
 }
 

@@ -7,6 +7,8 @@
  * have equal layouts, and take each other's instances. What one says may grow: see exchange(). */
 typedef struct cwj_struct_layout {
     PyObject_HEAD
+    PyObject *cls; /* owned: the class it was made for, once that is known */
+    /* What is said of the type, in exchange() as a whole. */
     PyObject *name; /* owned str: C's name of the type, "struct point" */
     PyObject *fields; /* owned str: all that layouts must agree in */
     size_t size; /* 0: opaque; only C makes objects of it */
@@ -16,7 +18,6 @@ typedef struct cwj_struct_layout {
     int nbound; /* values that `end` wants */
     PyObject *free_name; /* owned, interned str: C's name of it, or "" */
     PyObject *owner; /* keeps the code behind `free` in memory */
-    PyObject *cls; /* owned: the class it was made for, once that is known */
     bool needs_init; /* memory of Python's is no object before its initialiser ran */
     bool has_pointers; /* a copy of it points to what the original points to */
     bool automatic; /* nobody has described the type: what is declared of it is all that is known */

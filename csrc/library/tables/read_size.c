@@ -4,12 +4,6 @@
 
 #include "base/errors.h"
 
-static bool
-is_integer(const cwj_library_type *type)
-{
-    return type != NULL && (type->kind == 'i' || type->kind == 'u');
-}
-
 /* A parameter, whose pointer it is, or a dim. */
 static int
 read_operand(cwj_size *size, PyObject *given, PyObject *symbols, int most, const char *who)
@@ -19,7 +13,7 @@ read_operand(cwj_size *size, PyObject *given, PyObject *symbols, int most, const
     if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2 &&
         PyUnicode_Check(PyTuple_GET_ITEM(given, 1))) {
         size->types[k] = cwj_library_type_find(PyTuple_GET_ITEM(given, 1));
-        return is_integer(size->types[k])
+        return cwj_is_integer(size->types[k])
                    ? cwj_dim_read(&size->values[k], PyTuple_GET_ITEM(given, 0), symbols, who)
                    : cwj_refuse(who, PyExc_ValueError, "an operand of a size is no integer");
     }
@@ -53,7 +47,7 @@ cwj_size_read(cwj_size *size, PyObject *given, PyObject *symbols, int most, cons
     if (PyErr_Occurred()) {
         goto done;
     }
-    if (!is_integer(size->type)) {
+    if (!cwj_is_integer(size->type)) {
         cwj_refuse(who, PyExc_ValueError, "%U is no integer", symbol);
         goto done;
     }

@@ -41,6 +41,12 @@ typedef struct cwj_library_type {
     const char *python; /* "float" */
 } cwj_library_type;
 
+static inline bool
+cwj_is_integer(const cwj_library_type *type)
+{
+    return type != NULL && (type->kind == 'i' || type->kind == 'u');
+}
+
 /* NULL without exception: there is none of this name. */
 const cwj_library_type *cwj_library_type_find(PyObject *name);
 

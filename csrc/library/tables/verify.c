@@ -4,18 +4,12 @@
 
 /* ---- parameters ---------------------------------------------------------------------- */
 
-static bool
-is_integer(const cwj_library_type *type)
-{
-    return type != NULL && (type->kind == 'i' || type->kind == 'u');
-}
-
 /* In these, NULL: nothing is wrong. */
 static const char *
 type_fault(const cwj_parameter *p)
 {
     bool out = p->intent == CWJ_INTENT_OUT, is_array = p->role == CWJ_ARRAY;
-    if ((cwj_role_is(p->role, CWJ_COUNT) || p->symbol >= 0) && !is_integer(p->type)) {
+    if ((cwj_role_is(p->role, CWJ_COUNT) || p->symbol >= 0) && !cwj_is_integer(p->type)) {
         return "needs an integer type";
     }
     if (cwj_role_is(p->role, CWJ_TYPED) && p->type == NULL && p->descr == NULL &&
