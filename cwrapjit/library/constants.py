@@ -14,13 +14,11 @@ from typing import Any, NamedTuple
 
 from cwrapjit._tokens import closes, code
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)|(?P<char>(?:u8|[LuU])?'(?:\\.|[^'\\])+')"
-    r"|(?P<word>[A-Za-z_]\w*)|(?P<op><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%()<>!~&|^?:]))"
-)
-_LEVELS = [
-    level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
-]
+_LEVELS = {  # of operators
+    op: level
+    for level, ops in enumerate("||  &&  |  ^  &  == !=  < > <= >=  << >>  + -  * / %".split("  "))
+    for op in ops.split()
+}
 _TRUTHS = ("==", "!=", "<", ">", "<=", ">=", "&&", "||")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
@@ -203,21 +201,13 @@ class _Reader:
     def __init__(self, text: str, names: Mapping[str, int] | None = None, *, in_if: bool = False) -> None:
         self.in_if = in_if
         self.names = names or {}
-        self.tokens: list[tuple[str, str]] = []
-        at = 0
-        text = text.strip()
-        while at < len(text):
-            match = _TOKEN.match(text, at)
-            if match is None:
-                raise NotConstant(f"{text[at : at + 20]!r} is no part of an expression")
-            self.tokens.append((match.lastgroup or "", match[match.lastgroup or 0]))
-            at = match.end()
+        self.tokens = code(text)
         if len(self.tokens) > 2000:
             raise NotConstant("the expression is too long")
         self.at = 0
 
     def peek(self) -> str:
-        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
+        return self.tokens[self.at].text if self.at < len(self.tokens) else ""
 
     def take(self, wanted: str) -> None:
         if self.peek() != wanted:
@@ -246,12 +236,9 @@ class _Reader:
         no = self.ternary()
         return common(yes, no) if value.value else common(no, yes)
 
-    def binary(self, level: int) -> Number:
-        if level == len(_LEVELS):
-            return self.wide(self.unary())
-        value = self.binary(level + 1)
-        while self.peek() in _LEVELS[level]:
-            op = self.peek()
+    def binary(self, weakest: int) -> Number:
+        value = self.wide(self.unary())
+        while (level := _LEVELS.get(op := self.peek(), -1)) >= weakest:
             self.at += 1
             right = self.binary(level + 1)
             if self.in_if and op in ("/", "%") and right.value == 0:
@@ -262,11 +249,14 @@ class _Reader:
     def unary(self) -> Number:
         if self.at >= len(self.tokens):
             raise NotConstant("the expression ends too early")
-        kind, text = self.tokens[self.at]
+        kind, text, _, end = self.tokens[self.at]
         self.at += 1
         if kind == "number":
             return integer(text)
-        if kind == "char":
+        if text in ("L", "u", "U", "u8") and self.peek()[:1] == "'" and self.tokens[self.at].at == end:
+            kind, text = "string", text + self.peek()
+            self.at += 1
+        if kind == "string" and text[-1] == "'":
             return Number(character(text))
         if kind == "word" and not self.in_if and text not in self.names:
             raise NotConstant(f"{text} is not known")
