@@ -327,7 +327,7 @@ def raw_accessor(raw: Raw) -> str:
     elif ndim == 1:
         item = f"item__{name}(k)"
     else:
-        indices = ["cwj_k"]
+        indices = ["cwj_number"]
         for axis in range(ndim - 1, 0, -1):
             last = indices.pop(0)
             dim = f"dims_slice__{name}[{axis}]"
@@ -335,9 +335,9 @@ def raw_accessor(raw: Raw) -> str:
             indices[0] = f"({indices[0]})"
         value = f"item__{name}({', '.join(indices)})"
         if raw.written:
-            item = f"(*({{ const npy_intp cwj_k = (k); &{value}; }}))"
+            item = f"(*({{ const npy_intp cwj_number = (k); &{value}; }}))"
         else:
-            item = f"({{ const npy_intp cwj_k = (k); {value}; }})"
+            item = f"({{ const npy_intp cwj_number = (k); {value}; }})"
     if ndim == 0 and raw.written:
         item = f"(*(&item__{name}() + 0 * (k)))"
     along = ", ".join(f"along({axis})" for axis in range(ndim))

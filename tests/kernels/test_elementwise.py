@@ -525,6 +525,13 @@ def test_variables_of_loop_prep_last_for_a_row(debug: bool) -> None:
         "raw T x", "T y", "s += x[i]; y = s + _ind.size()", loop_prep="T s = 0;", after_loop="s = 0;"
     )
     np.testing.assert_array_equal(place(w, size=4), w.cumsum() + 4)
+    gathered = ElementwiseKernel(
+        "raw T x, int64 k", "T y, raw T z", "s += x[k]; y = s; z[k] = y", loop_prep="T s = 0;", debug=debug
+    )
+    every, k = x[0, :, ::2], np.array([[4, 0, 2], [5, 3, 1]])  # elements in C order, where there are gaps
+    y, z = gathered(every, k, np.empty(k.shape), np.empty((2, 3, 2))[:, :, 0])
+    np.testing.assert_array_equal(y, every.ravel()[k].cumsum(axis=-1))
+    np.testing.assert_array_equal(z.ravel()[k], y)
     for bad, words in (
         ({"loop_prep": "T s = i;"}, "loop_prep: i is an element's"),
         ({"after_loop": "y[0] = 1;", "threads": 2}, "'y', which all threads share"),
