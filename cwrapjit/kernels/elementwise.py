@@ -210,11 +210,7 @@ class ElementwiseKernel(Travels, Dispatch):
             if len(args) > self.nin:
                 raise TypeError(f"{self._who}: outputs are given by position and as out, too")
             drop.append("out")
-        if not drop:
-            return None
-        if dtype is not None:
-            return _WithTypes(self, dtype, drop, several)
-        return _Without(self, drop, several)
+        return _Without(self, drop, several, dtype) if drop else None
 
     def _choose(self, call: _Given, chosen: Mapping[str, Any] | None) -> Any:
         """What is called: find out what is known of the arguments, then what their types are."""
@@ -357,32 +353,20 @@ class _Rows:
 
 
 class _Without:
-    """A call without some of its keywords, and with the outputs of out=(...) by position."""
-
-    def __init__(self, kernel: ElementwiseKernel, words: Sequence[str], spreads_out: bool) -> None:
-        self.kernel, self.words, self.spreads_out = kernel, words, spreads_out
-
-    def taken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        if self.spreads_out:
-            args = (*args, *kwargs["out"])
-        return args, {word: value for word, value in kwargs.items() if word not in self.words}
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = self.taken(args, kwargs)
-        return self.kernel(*args, **kwargs)
-
-
-class _WithTypes(_Without):
-    """The same with types that the caller chose. Such a call is resolved each time."""
+    """A call without some of its keywords, and with the outputs of out=(...) by position. With types that the
+    caller chose it is resolved each time."""
 
     def __init__(
-        self, kernel: ElementwiseKernel, types: Any, words: Sequence[str], spreads_out: bool
+        self, kernel: ElementwiseKernel, words: Sequence[str], spreads_out: bool, types: Any
     ) -> None:
-        super().__init__(kernel, words, spreads_out)
-        if not isinstance(types, Mapping):
+        if types is not None and not isinstance(types, Mapping):
             raise TypeError(f'{kernel._who}: dtype must be a dict such as {{"T": "float32"}}, not {types!r}')
-        self.types = types
+        self.kernel, self.words, self.spreads_out, self.types = kernel, words, spreads_out, types
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = self.taken(args, kwargs)
+        if self.spreads_out:
+            args = (*args, *kwargs["out"])
+        kwargs = {word: value for word, value in kwargs.items() if word not in self.words}
+        if self.types is None:
+            return self.kernel(*args, **kwargs)
         return self.kernel.resolved(args, kwargs, self.types)(*args, **kwargs)
