@@ -165,7 +165,7 @@ class _Stage:
     """One level of the tree: items by position, in; results, or partial results, out.
 
     Axes are numbered as in `shape`. `strides` and `sizes` belong to the inputs that are arrays, `results` are
-    the strides of the outputs, by axis of `shape`; `numbered` texts go by item and not by memory.
+    the strides of the outputs, by axis of `shape`; `numbered` texts would divide by the columns of a line.
     """
 
     def __init__(
@@ -279,9 +279,9 @@ class _Stage:
 
     def form(self, row: Sequence[int], run: Sequence[int]) -> tree.Form:
         if not run:
-            return tree.Form("one")
+            return tree.Form("one", len(row) == 1 and self.row_steps == self.sizes)
         steps = [strides[run[-1]] for strides in self.strides]
-        unit = steps == list(self.sizes) and not self.numbered
+        unit = steps == self.sizes
         length = prod(self.shape[axis] for axis in run)
         if length > tree.width(self.width, "rows"):
             return tree.Form("wide", unit)
@@ -291,8 +291,10 @@ class _Stage:
     def _split(self, kind: str, length: int, slices: Sequence[int]) -> list[int]:
         """Outputs side by side, in blocks of what a function works on at once if a length of about that
         divides the whole. Blocks are smaller where there were not enough slices else, of some work each."""
-        most = tree.width(self.width, kind)
         items = prod(self.shape[axis] for axis in self.row) // self.pieces
+        most = tree.width(self.width, "rows")  # of few items, too: what they pass over twice then stays near
+        if kind == "wide" and items >= tree.LANES:
+            most = max(most, tree.width(self.width, kind) // len(self.strides))
         least = max(most // 8, tree.ROW // max(1, items))
         wanted = min(most, max(least, length * prod(slices) // self.shares))
         if length > wanted:

@@ -22,7 +22,6 @@ LANES, LEAF, LEVELS = 16, 128, 8
 ROW = LEAF << (LEVELS - 1)  # what one call of a function takes at the most
 _BYTES = {"flat": 512, "rows": 512, "wide": 8192}  # of accumulators side by side
 _PENDING = 5  # lanes that are kept until they are folded, where they are made in the order of the folds
-_WHOLE = 8  # bytes of an accumulator from which on half of the lanes fill vectors
 MOST_BYTES = 1024  # of an accumulator
 # gcc unrolls short loops whole before it vectorises any, and of choices then makes no vectors.
 _IN_VECTORS = ("#ifdef CWJ_GCC", "#pragma GCC unroll 1", "#endif")
@@ -61,21 +60,20 @@ def _item(operand: Input, form: Form, axes: int, row: str, column: str) -> str:
     name = operand.name
     if operand.scalar:
         return f"item__{name}()"
-    if axes == 1 and not form.unit:
+    if axes == 1 and (form.kind == "one" or not form.unit):
         place = {"one": column, "flat": f"0, {column}"}.get(form.kind, f"{row}, {column}")
         return (
             f"(*(const cwr_acc *)&item__{name}({place}, 0))" if operand.partial else f"item__{name}({place})"
         )
     ctype = "npy_uint8" if operand.ctype == "_Bool" else operand.ctype  # a byte of a bool may be any
     start = f"data_slice__{name}"
-    if form.kind == "one":
-        row, column = column, "0"
     if axes > 1:
-        start = f"((const char *){start} + item__cwr_at_{name}({row}))"
-    elif form.kind != "flat":
+        start = f"((const char *){start} + item__cwr_at_{name}({column if form.kind == 'one' else row}))"
+    elif form.kind in ("rows", "wide"):
         start = f"((const char *){start} + ({row}) * strides_slice__{name}[0])"
-    if not form.unit and form.kind != "one":
-        start, column = f"({start} + ({column}) * strides_slice__{name}[{axes}])", "0"
+    if not form.unit:
+        step = "" if form.kind == "one" else f" + ({column}) * strides_slice__{name}[{axes}]"
+        start, column = f"({start}{step})", "0"
     return f"(((const {ctype} *){start})[{column}])"
 
 
@@ -84,8 +82,10 @@ class Body:
 
     def __init__(self, form: Form, size: int, inputs: Iterable[Input], extra: str, axes: int = 1) -> None:
         self._form, self._inputs, self._extra, self._axes = form, tuple(inputs), extra, axes
-        self._width, self._size, self._one = width(size, form.kind), size, form.kind == "one"
+        self._width, self._one = width(size, form.kind), form.kind == "one"
         self._blocks = form.kind in ("rows", "wide")  # of as many outputs as the width
+        # Where lanes are more than a vector, and have gaps: a leaf is then read in parts, about as it lies.
+        self._apart = self._one and not form.unit and axes == 1 and size >= 8
 
     def _mapped(self, row: str, column: str, number: str) -> str:
         """The mapped value of an item."""
@@ -128,35 +128,28 @@ class Body:
         yield "    cwr_v[cwr_t] = cwr_s;"
         yield "}"
 
-    def _lane(self, lane: str, names: Sequence[str] = ("cwr_s", "cwr_u")) -> Iterator[str]:
-        """The items of a lane of a whole leaf, and of the one that is folded onto it, in memory's order."""
-        half = LANES // 2
-        for k, name in enumerate(names):
-            yield f"cwr_acc {name} = {self._value(str(k * half))};"
-        for row, (k, name) in itertools.product(range(LANES, LEAF, LANES), enumerate(names)):
-            yield f"{name} = cwr_reduce({name}, {self._value(str(row + k * half))});"
-        yield f"{lane} = {'cwr_reduce(cwr_s, cwr_u)' if len(names) > 1 else names[0]};"
-
-    def _unit(self) -> str:
-        """And the items of "one" lie side by side."""
-        sizes = {
-            each.name: "sizeof(cwr_acc)" if each.partial else f"(npy_intp)sizeof(ctype__{each.name})"
-            for each in self._inputs
-            if not each.scalar and self._axes == 1
-        }
-        return "".join(f" && strides_slice__{name}[0] == {size}" for name, size in sizes.items())
+    def _sums(self, lane: str, begin: int = 0, end: int = LEAF) -> Iterator[str]:
+        """The items of a lane of a whole leaf; of several outputs, of the one that is folded onto it, too."""
+        names, half = ("cwr_s",) if self._one else ("cwr_s", "cwr_u"), LANES // 2
+        for row, (k, name) in itertools.product(range(begin, end, LANES), enumerate(names)):
+            value = self._value(str(row + k * half))
+            if row == begin:
+                yield f"cwr_acc {name} = {f'cwr_reduce({lane}, {value})' if begin else value};"
+            else:
+                yield f"{name} = cwr_reduce({name}, {value});"
+        yield f"{lane} = {'cwr_s' if self._one else 'cwr_reduce(cwr_s, cwr_u)'};"
 
     def _leaf_at_once(self) -> Iterator[str]:
-        """All lanes, then the folds. Items in one line with gaps are read as they lie."""
-        of_one = _IN_VECTORS if self._one else ()
-        if self._one or self._blocks:
-            names = ("cwr_s", "cwr_u")[: 1 if self._one and self._size < _WHOLE else 2]
-            made = LANES // len(names)
-            yield f"if (cwr_r == {LEAF}{self._unit() if self._one else ''}) {{"
-            yield from self._over(str(made), "{")
+        """All lanes, then the folds."""
+        of_one, made = (_IN_VECTORS, LANES) if self._one else ((), LANES // 2)
+        if self._form.kind != "flat":
+            yield f"if (cwr_r == {LEAF}) {{"
             lane = f"cwr_v[{'cwr_j * cwr_m + cwr_t' if self._blocks else 'cwr_t'}]"
-            yield from ("    " + line for line in self._lane(lane, names))
-            yield "}"
+            part = LEAF // 4 if self._apart else LEAF
+            for begin in range(0, LEAF, part):
+                yield from self._over(str(made), "{")
+                yield from ("    " + line for line in self._sums(lane, begin, begin + part))
+                yield "}"
             yield from self._folds(made // 2, of_one)
             yield "} else {"
         yield "npy_intp cwr_g = 0;"
@@ -168,7 +161,7 @@ class Body:
         yield "}"
         yield from self._over("cwr_r - cwr_g", more)
         yield from self._folds(LANES // 2)
-        yield "}" if self._one or self._blocks else ""
+        yield "}" if self._form.kind != "flat" else ""
 
     @staticmethod
     def _folds(half: int, in_front: Sequence[str] = ()) -> Iterator[str]:
@@ -188,7 +181,7 @@ class Body:
         yield "const npy_intp cwr_j = (cwr_q & 1) * 4 + (cwr_q & 2) + cwr_q / 4; /* its bits, backwards */"
         yield f"if (cwr_r == {LEAF}) {{"
         yield f"    {over} {{"
-        yield from ("        " + line for line in self._lane("cwr_to[cwr_t]"))
+        yield from ("        " + line for line in self._sums("cwr_to[cwr_t]"))
         yield "    }"
         yield "} else {"
         yield f"    for (npy_intp cwr_h = 0; cwr_h < {LANES}; cwr_h += {half}) {{"

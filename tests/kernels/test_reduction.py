@@ -873,6 +873,33 @@ def test_faults_are_in_the_text_that_has_them(what: str) -> None:
     assert (fault.filename, fault.lineno, fault.text) == (f"<cwrapjit kernel {what}>", 2, line)
 
 
+@pytest.mark.row("K18")
+@pytest.mark.parametrize(
+    ("order", "axis", "signature"),
+    [
+        ("F", (0, 2), "x(n) -> cwr_q(8)"),
+        ("C", (0, 2), "x(n, m) -> cwr_q(m, 8)"),
+        ("C", (1, 2), "x(n) -> y()"),
+        ("F", (1, 2), "x(n0, n1, m), cwr_at_x(n) -> y(m)"),
+    ],
+)
+def test_rows_do_not_go_over_kept_axes(order: str, axis: tuple[int, int], signature: str) -> None:
+    """If neighbours have 256 items: rows, or outputs side by side, then are lines in memory."""
+    kernel, x = summing(optimize="off"), np.asarray(np.arange(3600.0).reshape(300, 4, 3), order=order)
+    assert np.array_equal(kernel(x, axis=axis), x.sum(axis=axis))
+    assert kernel.functions[0].signature == signature
+
+
+@pytest.mark.row("K18")
+def test_columns_with_gaps_are_one_line() -> None:
+    """As those without are: one loop goes over the items of all columns."""
+    for gap in (1, 2):
+        kernel = summing(optimize="off")
+        x = np.arange(900.0).reshape(300, 3).repeat(gap, axis=1)[:, ::gap]
+        assert np.array_equal(kernel(x, axis=0), x.sum(axis=0))
+        assert "cwr_t < (16) * cwr_m" in kernel.functions[0].source
+
+
 @pytest.mark.compiler("which vectors it makes")
 def test_no_eight_items_are_gathered_at_once() -> None:
     """gcc does, of a row whose items lie here and there; on AMD's processors that takes twice as long."""
