@@ -1,15 +1,12 @@
-/* abi.h: what generated C and the call path agree on.
+/* abi.h: declares the interface between generated C and the call path.
  *
- * Three readers see this text: the prelude in front of every compiled unit,
- * the call path (csrc/function/call/), and the standalone modules that m.write() emits.
- * It includes nothing; whoever includes it has declared npy_intp (NumPy's
- * signed size type) and bool before.
+ * Three readers use this text: the prelude before every compiled unit, the call path (csrc/function/call/),
+ * and the standalone modules that m.write() emits. It includes nothing: npy_intp (NumPy's signed size type)
+ * and bool must be declared before it is included.
  *
  * Units: every stride and every size is in bytes, every dim is in elements.
- * Ownership: everything here is borrowed; the call path owns what a
- * cwj_call points to for the time of one call, and a descriptor is constant
- * data inside the compiled unit.
- */
+ * Ownership: everything here is borrowed. The call path owns the memory that a cwj_call points to, during one
+ * call. A descriptor is constant data inside the compiled unit. */
 #pragma once
 
 /* One operand (an input or an output) of a running call.
@@ -32,22 +29,21 @@ typedef struct cwj_operand {
     char *data; /* element [0, 0, ...] of the whole array */
 } cwj_operand;
 
-/* A running call, as compiled code sees it. The call path keeps more behind
- * it. */
+/* A running call, as compiled code sees it. The call path stores more members after it. */
 typedef struct cwj_call {
     const cwj_operand *operands; /* inputs, then outputs */
     void *cookie;                /* the user's struct, zeroed for each call */
     void *extras;                /* cwj_extras__NAME: one member per extra arg */
 } cwj_call;
 
-/* Runs dims[0] slices. data[k] is operand k's first slice and steps[k] the
- * distance to its next one. Returns 1, or 0 as soon as a slice returned
- * false; the slices behind that one have then not run. ctx is a cwj_call*. */
+/* Runs dims[0] slices. data[k] is operand k's first slice and steps[k] the distance to its next one. Returns
+ * 1. Returns 0 as soon as a slice returned false; the slices after that one have then not run. ctx is a
+ * cwj_call*. */
 typedef int cwj_loop(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx);
 
-/* Ccode_validate: 1 to accept the call, 0 to refuse it. */
+/* Ccode_validate: returns 1 to accept the call, 0 to refuse it. */
 typedef int cwj_validate(cwj_call *cwj);
-/* Ccode_cookie_cleanup: runs once per call, whatever happened. */
+/* Ccode_cookie_cleanup: runs once per call, whether or not the call fails. */
 typedef void cwj_cleanup(cwj_call *cwj);
 /* Writes the default of every extra argument. */
 typedef void cwj_defaults(void *extras);
@@ -56,25 +52,25 @@ enum {
     CWJ_IN,
     CWJ_INOUT,
     CWJ_OUT,
-    CWJ_SHARED /* as CWJ_INOUT, and every slice has the whole of it */
+    CWJ_SHARED /* like CWJ_INOUT, but every slice gets the whole array */
 }; /* cwj_operand_decl.role */
 
 typedef struct cwj_operand_decl {
     const char *name;
     int role;
     int ncore;
-    const npy_intp *core; /* >= 0: that length; < 0: named dim number -1 - core[i] */
-    bool packed;          /* it may be converted, and its slices shall be contiguous */
+    const npy_intp *core; /* >= 0: a fixed length; < 0: named dim number -1 - core[i] */
+    bool packed;          /* it may be converted, and its slices must be contiguous */
 } cwj_operand_decl;
 
-/* cwj_dim_step.op: what a step of a dim's expression does with a stack of numbers. All that && || ?: pass
- * over is computed, too, but what has no value counts only where it is used. */
+/* cwj_dim_step.op: the effect of one step of a dim's expression on a stack of numbers. Operands that && || ?:
+ * skip are computed too; an undefined value matters only if it is used. */
 enum {
     CWJ_DIM_NUMBER, /* pushes value */
-    CWJ_DIM_SYMBOL, /* pushes symbol number value: a named dim, in functions */
-    CWJ_DIM_MINUS,  /* of one number */
+    CWJ_DIM_SYMBOL, /* pushes symbol number `value`: a named dim, in functions */
+    CWJ_DIM_MINUS,  /* takes one number */
     CWJ_DIM_NOT,
-    CWJ_DIM_MULTIPLY, /* of two, from here on */
+    CWJ_DIM_MULTIPLY, /* this and the following take two */
     CWJ_DIM_DIVIDE,
     CWJ_DIM_REMAINDER,
     CWJ_DIM_ADD,
@@ -91,11 +87,11 @@ enum {
     CWJ_DIM_MAX,
     CWJ_DIM_AND,
     CWJ_DIM_OR,
-    CWJ_DIM_CHOOSE /* of three: a ? b : c */
+    CWJ_DIM_CHOOSE /* takes three: a ? b : c */
 };
 
 enum {
-    CWJ_DIM_STACK = 256 /* numbers that an expression may need at once */
+    CWJ_DIM_STACK = 256 /* the most numbers that an expression may need at once */
 };
 
 typedef struct cwj_dim_step {
@@ -103,12 +99,12 @@ typedef struct cwj_dim_step {
     npy_intp value;
 } cwj_dim_step;
 
-/* A dim that no input has: its length is computed from those of inputs. */
+/* A dim that no input has: its length is computed from the dims of inputs. */
 typedef struct cwj_output_dim {
     int named;        /* its number */
     const char *text; /* "n*(n-1)/2" */
     int nsteps;
-    const cwj_dim_step *steps; /* what is left on the stack is the length */
+    const cwj_dim_step *steps; /* the length is left on the stack */
 } cwj_output_dim;
 
 enum {
@@ -118,48 +114,48 @@ enum {
     CWJ_MIRROR,   /* d c b | a b c d | c b a */
     CWJ_CONSTANT, /* . . . . | a b c d | . . . . */
     CWJ_NBORDERS
-}; /* cwj_window.border: what lies outside of an array, as SciPy names it */
+}; /* cwj_window.border: the elements outside an array, by SciPy's names */
 
 enum {
     CWJ_FILL_BYTES = 32
-}; /* room for any number */
+}; /* bytes; any number fits */
 
-/* An input of which a slice sees a window that moves over the array: the window's shape are
- * the core dims, its centre is at half of each (rounded down). */
+/* An input of which each slice sees a window that moves over the array. The core dims are the window's shape;
+ * its centre is at half of each dim (rounded down). */
 typedef struct cwj_window {
     int border;
-    const int *axes;            /* one per core dim, of the array; negative: from its end. NULL:
-                                   the input is none */
-    const npy_intp *steps;      /* elements from one window to the next */
+    const int *axes; /* one axis of the array per core dim; negative: from the end. NULL: the input
+                                   is not a window */
+    const npy_intp *steps; /* elements from one window to the next */
     const unsigned char *fills; /* CWJ_CONSTANT: CWJ_FILL_BYTES per type set; NULL: zeros */
 } cwj_window;
 
 typedef struct cwj_type {
-    int type_num;      /* NumPy's number */
+    int type_num; /* NumPy's number */
     npy_intp itemsize; /* bytes; 0: any (np.bytes_, np.str_, np.void) */
-    const char *dtype; /* what np.dtype() makes it of, "M8[ns]", or a call of it, "dtype(...)";
-                          NULL: the number says it all, and datetimes have any unit */
+    const char *dtype; /* argument of np.dtype(), "M8[ns]", or a call of it, "dtype(...)";
+                          NULL: type_num is enough, and datetimes may have any unit */
 } cwj_type;
 
 typedef struct cwj_typeset {
-    const char *name;      /* "float64, float64 -> int32" */
+    const char *name; /* "float64, float64 -> int32" */
     const cwj_type *types; /* one per operand */
     cwj_loop *loop;
 } cwj_typeset;
 
-/* One extra argument. kind is what C made of its type:
- *   'i' signed integer, 'u' unsigned integer, 'b' bool, 'f' float or double,
- *   's' pointer to char, 'O' PyObject*, '?' anything else */
+/* One extra argument. kind says how C classifies its type:
+ * 'i' signed integer, 'u' unsigned integer, 'b' bool, 'f' float or double,
+ * 's' pointer to char, 'O' PyObject*, '?' anything else */
 typedef struct cwj_extra {
     const char *name;
     const char *c_type;
     char code; /* PyArg_Parse's letter */
     char kind;
-    size_t size;   /* bytes of the C type */
+    size_t size; /* bytes of the C type */
     size_t offset; /* bytes into cwj_call.extras */
 } cwj_extra;
 
-/* cwj_extra.kind of a C type, found by the compiler. */
+/* Computes cwj_extra.kind of a C type; the compiler evaluates it. */
 #define CWJ_KIND(T)              \
     _Generic(*(T *)0,            \
         _Bool: 'b',              \
@@ -181,36 +177,36 @@ typedef struct cwj_extra {
         PyObject *: 'O',         \
         default: '?')
 
-/* How a descriptor is declared: a symbol of its unit, or static to a module. */
+/* Storage of a descriptor: a symbol of its unit; in a module, static. */
 #ifndef CWJ_DESCRIPTOR
 #define CWJ_DESCRIPTOR
 #endif
 
 enum { /* cwj_function_decl.flags */
-    CWJ_ONE_OUTPUT = 1,  /* the result is the output itself, not a tuple */
-    CWJ_INPLACE = 2,     /* out may be the exact same view as an input */
-    CWJ_CAST_SAFE = 4,   /* inputs may convert by NumPy's safe casting */
-    CWJ_RELEASE_GIL = 8, /* no snippet needs the GIL: released where that pays */
-    CWJ_UNORDERED = 16,  /* slices may run in any order, and side by side */
+    CWJ_ONE_OUTPUT = 1, /* the result is the output itself, not a tuple */
+    CWJ_INPLACE = 2, /* out may be exactly the same view as an input */
+    CWJ_CAST_SAFE = 4, /* inputs may be converted by NumPy's safe casting */
+    CWJ_RELEASE_GIL = 8, /* no snippet needs the GIL: it is released if that saves time */
+    CWJ_UNORDERED = 16, /* slices may run in any order and in parallel */
     CWJ_GIL_ALWAYS = 32, /* gil=False: released in every call */
-    CWJ_SILENT = 64,     /* no slice fails, raises, prints or calls into Python */
-    CWJ_ARRAYS_ONLY = 128, /* new 0-d outputs are computed in memory of NumPy's, too */
-    CWJ_CAST_SAME_KIND = 256, /* arrays may convert by NumPy's same_kind casting */
-    CWJ_WHOLE = 512, /* a snippet looks beyond its slices, at whole arrays */
+    CWJ_SILENT = 64, /* no slice fails, raises, prints or calls into Python */
+    CWJ_ARRAYS_ONLY = 128, /* new 0-d outputs are also computed in NumPy's memory */
+    CWJ_CAST_SAME_KIND = 256, /* arrays may be converted by NumPy's same_kind casting */
+    CWJ_WHOLE = 512, /* a snippet reads whole arrays, beyond its slices */
     CWJ_WARN_COPIES = 1024 /* calls that copy arguments warn */
 };
 
 enum {
     CWJ_THREADS_AUTO = 0
-}; /* cwj_function_decl.threads: as many as there are processors */
+}; /* cwj_function_decl.threads: one per processor */
 
-/* Everything about a function that is known when it is compiled. */
+/* The facts about a function that are known when it is compiled. */
 typedef struct cwj_function_decl {
-    const char *name;      /* "inner" */
-    const char *qualname;  /* "innerlib.inner", as messages say it */
+    const char *name; /* "inner" */
+    const char *qualname; /* "innerlib.inner", for messages */
     const char *signature; /* "a(n), b(n) -> output()" */
     int flags;
-    int threads; /* at most so many run the slices of a call; CWJ_THREADS_AUTO */
+    int threads; /* the most threads that run the slices of a call; or CWJ_THREADS_AUTO */
     int ninputs;
     int noutputs;
     const cwj_operand_decl *operands; /* ninputs, then noutputs */
@@ -222,18 +218,17 @@ typedef struct cwj_function_decl {
     const cwj_typeset *typesets;
     int nextras;
     const cwj_extra *extras;
-    size_t extras_size;     /* bytes */
+    size_t extras_size; /* bytes */
     cwj_defaults *defaults; /* NULL without extras */
-    size_t cookie_size;     /* bytes */
-    cwj_validate *validate; /* NULL when not given */
-    cwj_cleanup *cleanup;   /* NULL when not given */
+    size_t cookie_size; /* bytes */
+    cwj_validate *validate; /* or NULL */
+    cwj_cleanup *cleanup; /* or NULL */
     const cwj_window *windows; /* one per operand, or NULL */
 } cwj_function_decl;
 
-/* Entry points of the call path that snippets reach by macros. operand is an
- * index into cwj_call.operands. Both look at the core dims only, as NumPy
- * does: dims of length 1 may have any stride, and an array without elements
- * is contiguous. The second one also raises ValueError. */
+/* Entry points of the call path, which snippets reach through macros. operand is an index into
+ * cwj_call.operands. Both check only the core dims, like NumPy: dims of length 1 may have any stride, and an
+ * array without elements is contiguous. The second one also raises ValueError. */
 bool cwj_contiguous(const cwj_call *cwj, int operand);
 bool cwj_contiguous_or_error(const cwj_call *cwj, int operand);
 bool cwj_contiguous_all(const cwj_call *cwj);

@@ -1,23 +1,22 @@
-/* mathematics.h: functions of libm that compilers may put in line, for both tiers.
+/* mathematics.h: functions of libm that compilers may inline, for both tiers.
  *
- * A call of libm costs ten times what these operations do, and keeps a loop from being vectorised. What
- * compilers put in its place by themselves has other bits than libm's, so they are told not to; these
- * functions stand there instead. The extension is compiled with them, for the tcc tier
- * (unit/mathematics.c), and their text is part of what the cc tier and m.write() compile. Each is
- * exact, or rounds better than libm's, and treats zeros, infinities and what is not a number as libm does.
- * They do not set errno.
+ * A call of libm costs ten times as much as these operations, and prevents vectorisation of the loop. The
+ * code that compilers inline by themselves gives other bits than libm, so we disable it and use these
+ * functions instead. The extension is compiled with them, for the tcc tier (unit/mathematics.c), and the cc
+ * tier and m.write() compile their text. Each function is exact, or rounds better than libm's, and treats
+ * zeros, infinities and NaNs as libm does. They do not set errno.
  *
- * Wants <math.h>. Ends with the macros that give these functions the usual names.
- */
+ * Needs <math.h>. Ends with the macros that give these functions the usual names. */
 #pragma once
 
 #define CWJ_INLINE static inline __attribute__((always_inline, unused))
 
-/* ---- the smaller, the larger, the difference ------------------------------------------------ */
+/* ---- minimum, maximum, difference ------------------------------------------------------------ */
 
-/* Of two that compare equal (zeros of two signs) the second, as glibc's functions do on x86-64; arm64 has
- * instructions for them, by which -0 is less than 0. gcc vectorises no loop that has the comparison and the check
- * for NaN in one condition, and makes one instruction of both where the check is that y equals itself. */
+/* If x and y compare equal (zeros of different sign), the result is y, as in glibc on x86-64. On arm64 there
+ * are instructions for these functions, which treat -0 as less than 0. gcc does not vectorise a loop whose
+ * condition contains both the comparison and the check for NaN. It uses one instruction for both if the check
+ * is that y equals itself. */
 #if defined(__aarch64__)
 #define CWJ_EXTREME(type, function, x, sign, y) return __builtin_##function(x, y)
 #else
@@ -50,17 +49,17 @@ CWJ_EXTREMES(float, f)
 #define fdim cwj_fdim
 #define fdimf cwj_fdimf
 
-#ifdef CWJ_FASTMATH /* compilers know better than what follows, and call those above for each number */
+#ifdef CWJ_FASTMATH /* compilers inline the functions below better, but not those above */
 #define cwj_pow pow
 #define cwj_powf powf
 #else
 
 /* ---- whole numbers ------------------------------------------------------------------------------ */
 
-/* Compilers have instructions for these, but not for vectors, as those would raise exceptions that the functions
- * do not; so will these, and a text that asks for exceptions goes without them. Adding and taking away `ones`, the
- * first number that has no digits behind the point, leaves a whole number next to |x|. All of this is exact, in
- * whatever direction the processor rounds. */
+/* Compilers have vector instructions for these functions, but do not use them, because they raise floating
+ * point exceptions that the functions do not raise. Our code raises them, too; a text that asks for
+ * exceptions does not use it. Adding and subtracting `ones`, the first number without digits after the point,
+ * gives an integer next to |x|. All of this is exact in every rounding mode. */
 #define CWJ_WHOLE(type, suffix, ones)                                         \
     CWJ_INLINE type cwj_floor##suffix(type x)                                 \
     {                                                                         \
@@ -97,16 +96,17 @@ CWJ_WHOLE(float, f, 0x1p23f)
 /* ---- powers --------------------------------------------------------------------------------------- */
 
 enum {
-    CWJ_LARGEST_POWER = 8 /* of those that are products */
+    CWJ_LARGEST_POWER = 8 /* the largest power that is computed by products */
 };
 
-/* A number of twice the digits: the sum of both. */
+/* A number with twice the digits: the sum of both members. */
 typedef struct {
     double high, low;
 } cwj_pair;
 
-/* x * y - product, where product = x * y is rounded; exact but for overflow and underflow. Source: Dekker,
- * A floating-point technique for extending the available precision, Numerische Mathematik 18, 1971. */
+/* Returns x * y - product, where product = x * y is rounded. It is exact except for overflow and underflow.
+ * Source: Dekker, A floating-point technique for extending the available precision, Numerische Mathematik 18,
+ * 1971. */
 CWJ_INLINE double cwj_rest_of_product(double x, double y, double product)
 {
     double a = 0x1.0000002p27 * x, b = 0x1.0000002p27 * y;
@@ -129,7 +129,7 @@ CWJ_INLINE cwj_pair cwj_reciprocal(cwj_pair x)
     return (cwj_pair){high, high * rest};
 }
 
-/* 1 <= n <= CWJ_LARGEST_POWER, the same ladder for both. */
+/* 1 <= n <= CWJ_LARGEST_POWER. Both kinds of numbers use the same steps. */
 #define CWJ_LADDER(type, times)                                                              \
     type x2 = times(x, x), x4 = n < 4 ? x2 : times(x2, x2), x6 = n < 6 ? x4 : times(x4, x2); \
     return n == 1   ? x                                                                      \
@@ -152,9 +152,10 @@ CWJ_INLINE double cwj_plain_power(double x, int n)
 #undef CWJ_PLAIN_TIMES
 #undef CWJ_LADDER
 
-/* 0 < |n| <= CWJ_LARGEST_POWER. Twice the digits on the way: rounded once, but for results below DBL_MIN.
- * Very large and very small numbers are brought nearer to 1 by powers of 2 first, and the result back, so
- * that nothing overflows or vanishes on the way that does not in the end. */
+/* Requires 0 < |n| <= CWJ_LARGEST_POWER. Intermediate results have twice the digits, so the result is rounded
+ * once, except for results below DBL_MIN. Very large and very small numbers are first scaled towards 1 by
+ * powers of 2, and the result is scaled back. So an intermediate value overflows or underflows only if the
+ * result does. */
 CWJ_INLINE double cwj_whole_power(double x, int n)
 {
     if (n == 1 || n == 2)
@@ -169,9 +170,9 @@ CWJ_INLINE double cwj_whole_power(double x, int n)
     if (n < 0)
         power = cwj_reciprocal(power);
     double sum = power.high + power.low;
-    /* The rest of an infinity is not a number. */
+    /* If the product is infinite, the rest is NaN. */
     double result = (sum != sum ? power.high : sum) * cwj_plain_power(n < 0 ? inverse : unit, k);
-    return n % 2 ? copysign(result, x) : result; /* zeros */
+    return n % 2 ? copysign(result, x) : result; /* for zeros */
 }
 
 CWJ_INLINE float cwj_whole_powerf(float x, int n)
@@ -182,7 +183,7 @@ CWJ_INLINE float cwj_whole_powerf(float x, int n)
     return (float)(n < 0 ? 1 / power : power);
 }
 
-/* Not sqrt alone: of -0.0 it is 0.0, of -INFINITY it is INFINITY. */
+/* sqrt alone is wrong: pow(-0.0, 0.5) is 0.0, and pow(-INFINITY, 0.5) is INFINITY. */
 #define CWJ_POW(type, suffix)                                                                     \
     CWJ_INLINE type cwj_half_power##suffix(type x)                                                \
     {                                                                                             \
@@ -203,7 +204,7 @@ CWJ_INLINE float cwj_whole_powerf(float x, int n)
     {                                                                                             \
         return cwj_quick_pow##suffix(x, y);                                                       \
     }                                                                                             \
-    /* The same numbers either way; in line only where most of the text goes away. */             \
+    /* Both branches give the same numbers; inlined only if most of the text is then removed. */  \
     CWJ_INLINE type cwj_pow##suffix(type x, type y)                                               \
     {                                                                                             \
         return __builtin_constant_p(y) ? cwj_quick_pow##suffix(x, y) : cwj_any_pow##suffix(x, y); \

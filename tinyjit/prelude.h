@@ -1,17 +1,14 @@
-/* prelude.h: what every compiled unit knows before its first line.
+/* prelude.h: declares the names that every compiled unit can use without #include.
  *
- * Snippets are written as if <math.h>, <stdio.h>, <Python.h> and NumPy's
- * headers had been read; those take 30 ms and do not even parse in libtcc.
- * This file says the same in a few hundred declarations. tools/embed.py
- * inlines what it includes and removes the comments, and tj_prelude() returns
- * the result, so its length is paid for by each compilation: no names that
- * snippets rarely use.
+ * Snippets are written as if they included <math.h>, <stdio.h>, <Python.h> and NumPy's headers. Those take 30
+ * ms to read, and libtcc cannot even parse them. This file declares the same names in a few hundred
+ * declarations. tools/embed.py inlines its includes and removes the comments, and tj_prelude() returns the
+ * result. Each compilation reads it, so it omits names that snippets rarely use.
  *
- * Only names that ISO C or NumPy reserve are declared. <math.h> of POSIX also
- * takes names like y0 or gamma; a unit gets those when it includes <math.h>.
+ * It declares only names that ISO C or NumPy reserve. <math.h> of POSIX also declares names like y0 or gamma;
+ * a unit gets those only if it includes <math.h>.
  *
- * Types are the same as those of the system's headers, which may come later.
- */
+ * Types are the same as in the system's headers, which may be included later. */
 #pragma once
 
 #include <iso/stddef.h>

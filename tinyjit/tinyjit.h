@@ -1,26 +1,23 @@
-/* tinyjit.h: from the description of a broadcasting function to code in memory.
+/* tinyjit.h: turns the description of a broadcasting function into code in memory.
  *
- * tinyjit knows C text and libtcc. It knows nothing of Python or NumPy: dtypes
- * are numbers with a C type's name, arrays do not occur. The whole of it is
- * one pipeline:
+ * tinyjit handles C text and libtcc. It does not use Python or NumPy: a dtype is a number with the name of a
+ * C type, and there are no arrays. tinyjit is one pipeline:
  *
  *     tj_spec --check--> --emit--> C text --compile--> tj_unit --bind--> address
  *
- * tj_define() is that pipeline; the other functions are its steps, public so
- * that each can be tested and so that other front ends can enter half way.
+ * tj_define() runs the whole pipeline. The other functions are its steps. They are public so that each can be
+ * tested, and so that other front ends can start at a later step.
  *
- * OWNERSHIP. `_new/_free` own heap memory, `_init/_clear` are for memory that
- * the caller owns, every `_clear` and `_free` accepts NULL or a zeroed struct.
- * Strings in specs and requests are borrowed for the time of the call; what a
- * function hands out says who owns it. All texts are UTF-8.
+ * OWNERSHIP. `_new/_free` own heap memory; `_init/_clear` are for memory that the caller owns. Every `_clear`
+ * and `_free` accepts NULL or a zeroed struct. Strings in specs and requests are borrowed during the call.
+ * The comment of each function that returns memory names its owner. All texts are UTF-8.
  *
- * ERRORS. A function that can fail returns a tj_status and fills the caller's
- * tj_error, which owns its long text. Nothing prints, nothing exits.
+ * ERRORS. A function that can fail returns a tj_status and fills the caller's tj_error, which owns its long
+ * text. tinyjit never prints and never exits.
  *
- * THREADS. Any thread may call anything, objects are not shared without a lock
- * of the caller's. Compiling takes one process-wide lock, which fork() also
- * takes, so that a child can compile. No callback runs under it.
- */
+ * THREADS. Any thread may call any function. To share an object between threads, the caller must lock it.
+ * Compiling takes one process-wide lock, which fork() also takes, so that a forked child can compile. tinyjit
+ * calls no callback while it holds this lock. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,19 +27,19 @@
 
 /* ---- memory ------------------------------------------------------------ */
 
-/* The one allocator: size 0 frees and returns NULL. Tests replace it to make
- * the k-th allocation fail. Never call it with another allocator's block. */
+/* The only allocator of tinyjit. Size 0 frees the block and returns NULL. Tests replace the allocator to make
+ * the k-th allocation fail. Never pass it a block of another allocator. */
 typedef void *tj_allocator(void *block, size_t old_size, size_t new_size);
-void tj_set_allocator(tj_allocator *allocator); /* NULL: the usual one, which is */
+void tj_set_allocator(tj_allocator *allocator); /* NULL: the default, which is */
 void *tj_allocate(void *block, size_t old_size, size_t new_size);
 void *tj_realloc(void *block, size_t old_size, size_t new_size);
-void *tj_alloc_zeroed(size_t count, size_t size); /* NULL on overflow too */
+void *tj_alloc_zeroed(size_t count, size_t size); /* NULL also on overflow */
 void tj_free(void *block);
 
-/* ---- what lives -------------------------------------------------------- */
+/* ---- live objects ------------------------------------------------------ */
 
-/* Exact counts, for tests of what is kept: X(KIND, name). Blocks and bytes are those of
- * tj_realloc(), libtcc's among them. */
+/* Exact counts of live objects, for leak tests: X(KIND, name). The blocks and bytes are those of
+ * tj_realloc(), including libtcc's. */
 #define TJ_LIVE(X)                                            \
     X(BLOCKS, "blocks")                                       \
     X(BYTES, "bytes")                                         \
@@ -69,13 +66,13 @@ ptrdiff_t tj_live_count(tj_live kind);
 
 typedef enum tj_status {
     TJ_OK = 0,
-    TJ_NO_MEMORY,      /* `brief` says so; nothing was allocated to say it */
-    TJ_TOO_LARGE,      /* compiling takes more than tj_set_compile_memory() allows */
-    TJ_BAD_SPEC,       /* a definition that makes no sense (a value) */
-    TJ_BAD_SIGNATURE,  /* as TJ_BAD_SPEC, `position` is a byte offset */
-    TJ_COMPILE_FAILED, /* the tj_messages say why */
-    TJ_NO_SYMBOL,      /* declared, used, and in no library: `text` names them */
-    TJ_NO_LIBRARY,     /* a library or a source file that cannot be opened */
+    TJ_NO_MEMORY,      /* `brief` says so; reporting it allocates nothing */
+    TJ_TOO_LARGE,      /* compiling needs more than tj_set_compile_memory() allows */
+    TJ_BAD_SPEC,       /* an invalid definition (a wrong value) */
+    TJ_BAD_SIGNATURE,  /* like TJ_BAD_SPEC; `position` is a byte offset */
+    TJ_COMPILE_FAILED, /* the tj_messages give the reason */
+    TJ_NO_SYMBOL,      /* declared and used, but no library defines it: `text` lists the names */
+    TJ_NO_LIBRARY,     /* a library or source file could not be opened */
     TJ_NO_EXEC,        /* the system denied executable memory */
     TJ_NO_BACKEND      /* libtcc could not be loaded */
 } tj_status;
@@ -83,8 +80,8 @@ typedef enum tj_status {
 typedef struct tj_error {
     tj_status status;
     ptrdiff_t position;   /* byte offset in a signature string, or -1 */
-    const char *brief;    /* static text, never NULL once status is set */
-    char *text;           /* owned, the whole message; NULL: use brief */
+    const char *brief;    /* static text; not NULL once status is set */
+    char *text;           /* owned: the whole message; NULL: use brief */
 } tj_error;
 
 void tj_error_init(tj_error *error);
@@ -95,43 +92,43 @@ tj_status tj_fail(tj_error *error, tj_status status, const char *format, ...)
 
 /* ---- text -------------------------------------------------------------- */
 
-/* A growing string. A failed allocation is remembered in `failed`, later
- * appends do nothing; check once at the end. */
+/* A growing string. If an allocation fails, `failed` is set and later appends do nothing: check it once at
+ * the end. */
 typedef struct tj_text {
-    char *data; /* NUL-terminated once anything was appended, else NULL */
+    char *data; /* NUL-terminated after the first append, else NULL */
     size_t length;
     size_t capacity;
     bool failed;
 } tj_text;
 
 void tj_text_clear(tj_text *text);
-/* Leaves text empty. The result is owned (tj_free), and no larger than it must be. */
+/* Returns the bytes in a block of exactly their size, which the caller owns (tj_free), and empties text. */
 char *tj_text_take(tj_text *text);
 void tj_text_add(tj_text *text, const char *bytes, size_t length);
 void tj_text_puts(tj_text *text, const char *string);
 void tj_text_printf(tj_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A C string literal with quotes, every byte kept. */
+/* Appends a C string literal with quotes that keeps every byte. */
 void tj_text_quote(tj_text *text, const char *bytes, size_t length);
-/* A directive: the next line is line `number` of a file (NULL: of none). */
+/* Appends a #line directive: the next line is line `number` of `file` (NULL: of the file ""). */
 void tj_text_line(tj_text *text, size_t number, const char *file);
 
-/* ---- what a compiler says ---------------------------------------------- */
+/* ---- compiler messages ------------------------------------------------- */
 
 typedef struct tj_message {
-    bool is_error;   /* else a warning */
+    bool is_error;   /* false: a warning */
     char *file;      /* owned; "" if unknown */
     char *text;      /* owned */
     int line;        /* 1-based within `file`; 0: unknown */
-    int column;      /* 1-based, in bytes; 0: unknown, underline the whole line */
-    int end_column;  /* 1-based, one past the last byte; 0: unknown */
-    char *source;    /* owned copy of the line; NULL: unknown */
+    int column;      /* 1-based, in bytes; 0: unknown, so underline the whole line */
+    int end_column;  /* 1-based, one after the last byte; 0: unknown */
+    char *source;    /* owned: a copy of the line; NULL: unknown */
 } tj_message;
 
 typedef struct tj_messages {
     tj_message *items; /* owned */
     size_t count;
     size_t capacity;
-    bool failed; /* ran out of memory: items are incomplete */
+    bool failed; /* out of memory: items are incomplete */
 } tj_messages;
 
 void tj_messages_clear(tj_messages *messages);
@@ -139,53 +136,52 @@ void tj_messages_add(tj_messages *messages, bool is_error, const char *file, int
                      const char *text);
 bool tj_messages_have_error(const tj_messages *messages);
 
-/* A named piece of C text, as #line and messages call it. */
+/* A piece of C text, with the name that #line and messages use for it. */
 typedef struct tj_piece {
     const char *file; /* "<cwrapjit innerlib.inner float64>" */
-    const char *text; /* may be NULL: absent */
+    const char *text; /* NULL: absent */
     size_t length;    /* bytes */
 } tj_piece;
 
-/* Fills source, column and end_column of the messages whose file is the piece's,
- * from the token that the message quotes ('x'). */
+/* Fills source, column and end_column of the messages about this piece, from the token that each message
+ * quotes ('x'). */
 void tj_messages_locate(tj_messages *messages, const tj_piece *piece);
 
-/* ---- looking at C text without compiling it ---------------------------- */
+/* ---- reading C text without compiling it ------------------------------- */
 
-/* What a module's functions share. Owned parts are its own copies. */
+/* Settings and symbols that the functions of a module share. It copies the parts that it owns. */
 typedef struct tj_environment tj_environment;
 
-/* Refuses what libtcc must not see: NUL bytes, unbalanced brackets outside
- * directives, nesting deeper than TJ_MAX_NESTING brackets or 5000 operators and
- * statements without end, also as the text's own macros make it, macros that make more
- * than a million tokens of a small text, unterminated strings and comments, thread locals,
- * text over TJ_MAX_TEXT bytes, what C once took for int. Appends one error message per
- * fault (usually one) and returns TJ_OK or TJ_COMPILE_FAILED. The environment's macros
- * (NULL: none) stand in front of the text. is_part: text of ours follows, for which macros
- * must leave C's words alone. */
+/* Refuses texts that libtcc cannot handle: NUL bytes; unbalanced brackets outside directives; nesting deeper
+ * than TJ_MAX_NESTING brackets or 5000 operators and unfinished statements, also if macros of the text create
+ * it; macros that expand a small text to more than a million tokens; unterminated strings and comments;
+ * thread locals; text over TJ_MAX_TEXT bytes; declarations without a type, which C once took for int. Appends
+ * one error message per fault (usually one) and returns TJ_OK or TJ_COMPILE_FAILED. The environment's macros
+ * (NULL: none) are defined before the text. is_part: generated text follows, so the text must not define C
+ * keywords as macros. */
 #define TJ_MAX_NESTING 256
 #define TJ_MAX_TEXT ((size_t)16 << 20)
 tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece, bool is_part,
                         tj_messages *messages);
-/* Only the part of it that refuses declarations without a type, at file level. All types
- * that the text uses are declared in it. */
+/* Does only one part of tj_scan_check(): refuses declarations without a type at file level. The text must
+ * declare all types that it uses. */
 tj_status tj_check_types(const tj_piece *piece, tj_messages *messages);
 
-/* Calls visit for each token of a text, comments among them, until it returns false. kind: "word",
- * "number", "string", "mark", "comment"; "#" begins a directive, "end" ends one. Offsets are in
- * bytes. Returns false without memory, or where visit did. */
+/* Calls visit for each token of a text, including comments, until visit returns false. kind is "word",
+ * "number", "string", "mark" or "comment"; "#" begins a directive and "end" ends it. Offsets are in bytes.
+ * Returns false if out of memory or if visit returned false. */
 typedef bool tj_visit_token(void *ctx, const char *kind, const char *spelled, size_t length,
                             size_t start, size_t end);
 bool tj_read_tokens(const char *text, size_t length, tj_visit_token *visit, void *ctx);
 
-/* The identifiers of a text, comments and strings apart. A set, owned. */
+/* A set of the identifiers of texts, without those in comments and strings. Owned. */
 typedef struct tj_names tj_names;
 tj_names *tj_names_new(void);
 void tj_names_free(tj_names *names);
-/* Adds those of text. Returns false without memory. */
+/* Adds the identifiers of text. Returns false if out of memory. */
 bool tj_names_collect(tj_names *names, const char *text, size_t length);
 bool tj_names_have(const tj_names *names, const char *name);
-/* True when the texts use ## in a macro: any name may then occur. */
+/* Returns true if a macro of the texts uses ##: then any name may occur. */
 bool tj_names_may_paste(const tj_names *names);
 /* Calls visit for each name, in no particular order. */
 void tj_names_each(const tj_names *names, void (*visit)(void *ctx, const char *name), void *ctx);
@@ -197,44 +193,44 @@ typedef enum tj_role {
     TJ_INOUT,
     TJ_OUT,
     TJ_SHARED
-} tj_role; /* as CWJ_IN ... in abi.h */
+} tj_role; /* like CWJ_IN ... in abi.h */
 
 /* One core dim. */
 typedef struct tj_dim {
-    const char *name; /* NULL: fixed */
-    ptrdiff_t size;   /* elements, when fixed */
+    const char *name; /* NULL: a fixed dim */
+    ptrdiff_t size;   /* elements, if fixed */
 } tj_dim;
 
 typedef struct tj_operand {
-    const char *name; /* "a"; outputs: "output", "output0", ... or their own */
+    const char *name; /* "a"; outputs: "output", "output0", ... or a given name */
     tj_role role;
     int ndims;
     const tj_dim *dims;
 } tj_operand;
 
-#define TJ_BOOL_CTYPE "_Bool" /* of np.bool_: stores convert, as into any _Bool */
+#define TJ_BOOL_CTYPE "_Bool" /* of np.bool_: stores convert to 0 or 1, as for any _Bool */
 
 typedef struct tj_type {
-    int type_num;      /* opaque here: NumPy's number */
-    size_t itemsize;   /* bytes; 0: any */
-    const char *ctype; /* "npy_float64", TJ_BOOL_CTYPE; NULL: raw pointers only */
+    int type_num;      /* NumPy's number; tinyjit does not interpret it */
+    size_t itemsize;   /* bytes; 0: any size */
+    const char *ctype; /* "npy_float64", TJ_BOOL_CTYPE; NULL: only raw pointers */
     const char *label; /* "float64" */
-    const char *dtype; /* as cwj_type.dtype */
+    const char *dtype; /* like cwj_type.dtype */
 } tj_type;
 
 typedef struct tj_typeset {
     const tj_type *types; /* one per operand */
-    tj_piece body;        /* Ccode_slice_eval's value */
+    tj_piece body;        /* the value of Ccode_slice_eval */
 } tj_typeset;
 
-/* One step of an expression: cwj_dim_step of abi.h, before named dims have numbers. */
+/* One step of an expression, like cwj_dim_step of abi.h, but named dims do not have numbers yet. */
 typedef struct tj_dim_step {
     int op;
     ptrdiff_t value;
     const char *name; /* CWJ_DIM_SYMBOL: borrowed from the operand that has the dim */
 } tj_dim_step;
 
-/* A dim of outputs whose length follows from the dims of inputs. */
+/* A dim of outputs whose length is computed from dims of inputs. */
 typedef struct tj_output_dim {
     const char *name;
     const char *text; /* "n*(n-1)/2" */
@@ -245,24 +241,25 @@ typedef struct tj_output_dim {
 typedef struct tj_extra {
     const char *c_type;
     const char *name;
-    tj_piece default_value; /* a C expression, without NUL */
+    tj_piece default_value; /* a C expression; contains no NUL */
     char code;              /* one of TJ_PARSE_CODES */
 } tj_extra;
 #define TJ_PARSE_CODES "bhilLnkKIHBfdpcszyO"
 
-/* As cwj_window of abi.h. */
+/* Like cwj_window of abi.h. */
 typedef struct tj_window {
     int border;
-    const int *axes;        /* one per core dim; NULL: the operand is no window */
+    const int *axes;        /* one per core dim; NULL: the operand is not a window */
     const ptrdiff_t *steps; /* one per core dim, in elements */
     const unsigned char *fills;
 } tj_window;
 
 typedef struct tj_spec {
-    const char *module;    /* NULL: a function without module */
-    const char *generated; /* what messages call the generated text: "<cwrapjit m.f generated>" */
+    const char *module;    /* NULL: the function belongs to no module */
+    const char
+        *generated; /* the name of the generated text in messages: "<cwrapjit m.f generated>" */
     const char *name;
-    int noperands; /* inputs first, outputs behind */
+    int noperands; /* inputs first, then outputs */
     int noutputs;
     const tj_operand *operands;
     int noutput_dims;
@@ -272,33 +269,33 @@ typedef struct tj_spec {
     const tj_typeset *typesets;
     int nextras;
     const tj_extra *extras;
-    const char *records; /* definitions of structs that are ctypes; NULL: none */
-    tj_piece header; /* the module's */
+    const char *records; /* definitions of the structs that are ctypes; NULL: none */
+    tj_piece header; /* the header of the module */
     tj_piece cookie; /* struct members */
     tj_piece validate;
     tj_piece cleanup;
     int flags;            /* CWJ_ONE_OUTPUT ... of abi.h */
-    int threads;          /* as cwj_function_decl.threads */
+    int threads;          /* like cwj_function_decl.threads */
     bool cookie_readonly; /* const in slices */
-    bool apart; /* slices stay functions: set once tj_function.apart is known */
-    bool checked;         /* item__X() looks at its indices: see tj_emit_function() */
+    bool apart; /* slices stay separate functions; set after tj_function.apart is known */
+    bool checked;         /* item__X() checks its indices: see tj_emit_function() */
 } tj_spec;
 
-/* Checks what needs no compiler: names (unique, not reserved; they are identifiers), C types
- * and defaults of extra arguments, snippets that use what only another kind of snippet has.
- * TJ_BAD_SPEC with the reason in error, or TJ_COMPILE_FAILED with messages. */
+/* Checks all that needs no compiler: names (unique identifiers that are not reserved), the C types and
+ * defaults of extra arguments, and snippets that use names of another kind of snippet. Returns TJ_BAD_SPEC
+ * with the reason in error, or TJ_COMPILE_FAILED with messages. */
 tj_status tj_spec_check(const tj_spec *spec, tj_messages *messages, tj_error *error);
 
-/* "a(n), b(n) -> output()", owned by the caller (tj_free), NULL without memory. */
+/* Returns "a(n), b(n) -> output()", which the caller owns (tj_free), or NULL if out of memory. */
 char *tj_spec_signature(const tj_spec *spec);
 
 /* ---- signature strings ------------------------------------------------- */
 
-/* "inout a(n, 3), b(n) -> out(3)". What is parsed is owned here. */
+/* The parsed form of "inout a(n, 3), b(n) -> out(3)". It owns its parts. */
 typedef struct tj_signature {
     int noperands;
     int noutputs;
-    bool one_output;      /* "-> out(3)" as opposed to "-> (out(3),)" */
+    bool one_output;      /* "-> out(3)", not "-> (out(3),)" */
     tj_operand *operands; /* owned, with their names and dims */
 } tj_signature;
 
@@ -306,114 +303,111 @@ tj_status tj_signature_parse(const char *text, size_t length, tj_signature *sign
                              tj_error *error);
 void tj_signature_clear(tj_signature *signature);
 
-/* ---- dims that are computed -------------------------------------------- */
+/* ---- computed dims ----------------------------------------------------- */
 
-/* Reads a C integer expression over the named dims of the spec's inputs: constants,
- * ?: || && == != < <= > >= << >> + - * / % ! brackets, min(a, b) and max(a, b). Fills steps
- * and nsteps; TJ_BAD_SIGNATURE with the position of what is wrong. */
+/* Parses a C integer expression over the named dims of the spec's inputs. It may use constants, ?: || && ==
+ * != < <= > >= << >> + - * / % ! parentheses, min(a, b) and max(a, b). Fills steps and nsteps. On a syntax
+ * error, returns TJ_BAD_SIGNATURE with the position of the error. */
 tj_status tj_output_dim_parse(const tj_spec *spec, const char *text, size_t length,
                               tj_output_dim *dim, tj_error *error);
 void tj_output_dim_clear(tj_output_dim *dim);
 
 /* ---- emitting ---------------------------------------------------------- */
 
-/* Which parts of a spec to emit: the whole, or the header alone, or the header
- * with one other piece, to find every faulty piece after a failure. */
+/* The part of a spec to emit: all of it, only the header, or the header with one other piece. tj_define()
+ * compiles each piece alone after a failure to find every faulty one. */
 typedef enum tj_part {
     TJ_ALL,
     TJ_HEADER,
-    TJ_COOKIE,   /* the struct and the extras' defaults */
-    TJ_VALIDATE, /* each of these with the cookie */
+    TJ_COOKIE,   /* the struct and the defaults of the extra arguments */
+    TJ_VALIDATE, /* this and the following parts include the cookie */
     TJ_CLEANUP,
     TJ_BODY /* + index of the type set */
 } tj_part;
 
-/* How the snippets of a unit are emitted. */
+/* Forms in which the snippets of a unit are emitted. */
 enum {
-    TJ_ALL_NAMES = 1, /* every snippet gets every value, instead of those that its text names */
-    TJ_APART = 2      /* every slice in a function of its own, even if its loop could hold it */
+    TJ_ALL_NAMES = 1, /* every snippet gets every value, not only those that its text names */
+    TJ_APART = 2      /* every slice is a separate function, even if its loop could contain it */
 };
 
-/* Appends the C text of a unit, in a form (TJ_ALL_NAMES ...). It needs the prelude in
- * front and defines the symbol "cwj_function__NAME", a cwj_function_decl. Accessors of a
- * checked spec call the embedding program's
+/* Appends the C text of a unit, in a form (TJ_ALL_NAMES ...). It needs the prelude before it and defines the
+ * symbol "cwj_function__NAME", a cwj_function_decl. If the spec is checked, accessors call this function of
+ * the embedding program for each index:
  *
  *     npy_intp cwj_debugged_index(const cwj_call *, int operand, int axis, int is_unsigned,
- *                                const char *index)
+ *                                 const char *index)
  *
- * for each index (an integer in a pointer's place), which returns it if it is in range. Texts may write
+ * The index is an integer, passed as a pointer. The function returns it if it is in range. Texts may use
  *
  *     CWJ_NUMBER_WITHIN(format, limit, index)
  *
- * for what is from 0 to below limit, which calls
+ * for a number from 0 to below limit. It calls
  *
  *     npy_intp cwj_debugged_number(const char *format, npy_intp limit, int is_unsigned, const char *index)
  *
- * The format is of what is told otherwise, of the index (an object) and of limit.
- */
+ * If the number is out of range, format makes the message, from the index (an object) and limit. */
 tj_status tj_emit_function(const tj_spec *spec, int part, int form, tj_text *text);
 
-/* What calls of one type set had in common, to become constants. */
+/* Properties that the calls of one type set share. The generated code treats them as constants. */
 typedef struct tj_profile {
-    bool known;             /* false: nothing is known, the rest is not read */
+    bool known;             /* false: nothing is known; the other members are not read */
     bool contiguous;        /* the slices of every operand are C-contiguous */
-    const ptrdiff_t *named; /* one per named dim, in elements; -1: it varies */
-    /* Bytes: one step from slice to slice per operand, then the core strides of all
-     * operands. NULL: they vary. */
+    const ptrdiff_t *named; /* one per named dim, in elements; -1: varies */
+    /* In bytes: one step from slice to slice per operand, then the core strides of all operands. NULL: they
+     * vary. */
     const ptrdiff_t *strides;
 } tj_profile;
 
-/* A call that waits for better code; named and strides NULL: of usual arrays. */
+/* A running call that waits for faster code. named and strides are NULL if the function has no profile
+ * yet. */
 typedef struct tj_running {
     int typeset;
-    const ptrdiff_t *named;   /* the named dims, in elements */
-    const ptrdiff_t *strides; /* as those of a profile */
-    const void *const *loops; /* the loops in place, one per type set: all other calls' */
+    const ptrdiff_t *named; /* the named dims, in elements */
+    const ptrdiff_t *strides; /* like those of a profile */
+    const void *const *loops; /* the current loops, one per type set; all other calls use them */
 } tj_running;
 
-/* Appends the C text of a function's loops alone, for the system's compiler:
- * header, cookie, extras, slice snippets and loops in variants for unit strides,
- * scalars and what the profiles say (one per type set, or NULL). Needs the
- * prelude in front and defines "cwj_loops__NAME", an array of one cwj_loop* per
- * type set. all_names: in the form TJ_ALL_NAMES. running: the variant that this call takes, and
- * nothing else of the function; NULL: everything. */
+/* Appends the C text of only a function's loops, for the system's compiler: header, cookie, extra arguments,
+ * slice snippets, and loops in variants for unit strides, for scalars and for the profiles (one per type set,
+ * or NULL). Needs the prelude before it. Defines "cwj_loops__NAME", an array of one cwj_loop* per type set.
+ * all_names: uses the form TJ_ALL_NAMES. running: emits only the variant that this call uses; NULL: emits
+ * everything. */
 tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, const tj_running *running,
                         bool all_names, tj_text *text);
 
-/* Appends the source of a standalone extension module for these functions,
- * which share one header (the first spec's). call_path is the text of the call
- * path (NUL-terminated); docs[i] may be NULL; comment is plain text for the
- * top of the file (how to build) or NULL; environment is the functions', or NULL. */
+/* Appends the source of a standalone extension module for these functions, which share the header of the
+ * first spec. call_path is the text of the call path (NUL-terminated). docs[i] may be NULL. comment is plain
+ * text for the top of the file (how to build), or NULL. environment is that of the functions, or NULL. */
 tj_status tj_emit_module(const tj_environment *environment, const char *name, const char *doc,
                          const char *comment, const char *call_path, int nspecs,
                          const tj_spec *const *specs, const char *const *docs, tj_text *text);
 
 /* ---- compiling --------------------------------------------------------- */
 
-/* Loads libtcc once per process. libtcc is the path of the shared library,
- * lib_dir tcc's own folder (its headers and libtcc1.a), include_dir the small
- * headers that ship with the package. Later calls with a backend in place
- * return TJ_OK and change nothing. */
+/* Loads libtcc once per process. libtcc is the path of the shared library, lib_dir is tcc's own folder (its
+ * headers and libtcc1.a), include_dir contains the small headers of the package. If a backend is already
+ * loaded, returns TJ_OK and changes nothing. */
 tj_status tj_backend_open(const char *libtcc, const char *lib_dir, const char *include_dir,
                           tj_error *error);
-/* "0.9.28rc" or what the compiler's __TINYC__ says; NULL before open. Static. */
+/* Returns "0.9.28rc" or whatever __TINYC__ of the compiler says; NULL before tj_backend_open(). Static. */
 const char *tj_backend_version(void);
-/* The macros that it predefines, as lines of C: what the cc tier's compiler gets instead of its own. NULL
- * without memory. Static. */
+/* Returns the predefined macros of libtcc as lines of C. The compiler of the cc tier uses them instead of its
+ * own. NULL if out of memory. Static. */
 const char *tj_backend_macros(void);
 
-/* How many bytes one compilation may hold, code and data among them. The default, the
- * least, which small texts need, and the most: libtcc cannot place more than 2 GiB. */
+/* The number of bytes that one compilation may hold, including code and data: the default, the minimum (which
+ * small texts need) and the maximum (libtcc cannot place more than 2 GiB). */
 #define TJ_COMPILE_MEMORY ((size_t)1 << 30)
 #define TJ_LEAST_COMPILE_MEMORY ((size_t)1 << 22)
 #define TJ_MOST_COMPILE_MEMORY (((size_t)1 << 31) - ((size_t)1 << 20))
 void tj_set_compile_memory(size_t bytes);
 
-/* Where symbols that C text leaves undefined come from. */
+/* A symbol that C text may use without defining it. */
 typedef struct tj_symbol {
     const char *name;
     const void *address;
-    bool neutral; /* using it does not mean calling into the embedding program */
+    bool neutral; /* using it does not count as a call into the embedding program */
 } tj_symbol;
 
 /* Compiled code in memory; freeing it unmaps the code. */
@@ -422,179 +416,181 @@ typedef struct tj_unit tj_unit;
 typedef struct tj_environment_options {
     const char *const *include_dirs; /* NULL-terminated lists, or NULL */
     const char *const *define_macros; /* "NAME" or "NAME=VALUE" */
-    const char *const *sources;      /* paths of C files, compiled once, together */
-    /* One for each of sources, what is in it; NULL, or no text: the file is read. */
+    const char *const *sources; /* paths of C files, which are compiled once, together */
+    /* One text per source file. NULL, or a piece without text: the file is read. */
     const tj_piece *source_texts;
-    const tj_piece *text;            /* C text in their place, behind the prelude; or NULL */
-    const char *const *libraries;    /* as dlopen() takes them */
-    const tj_symbol *symbols; /* entry points offered by the embedding program, */
-    size_t nsymbols;          /* searched first; borrowed for the process' life */
-    /* Names with one of these prefixes call into the embedding program when
-     * they are not neutral symbols ("Py", "_Py"): NULL-terminated, borrowed. */
+    const tj_piece *text; /* C text that replaces the source files, after the prelude; or NULL */
+    const char *const *libraries; /* as dlopen() accepts them */
+    const tj_symbol *symbols; /* entry points of the embedding program, searched */
+    size_t nsymbols; /* first; borrowed for the lifetime of the process */
+    /* A name with one of these prefixes ("Py", "_Py") that is not a neutral symbol calls into the embedding
+     * program. NULL-terminated, borrowed. */
     const char *const *host_prefixes;
-    const char *host_data; /* or NULL: using those with this prefix is no call */
-    /* What its headers want defined, in front of define_macros, in the same form. */
+    const char
+        *host_data; /* or NULL: names with this prefix are data, so using them is not a call */
+    /* Macros that the program's headers need, defined before define_macros, in the same form. */
     const char *const *host_macros;
 } tj_environment_options;
 
 tj_status tj_environment_new(const tj_environment_options *options, tj_environment **environment,
                              tj_messages *messages, tj_error *error);
-/* Counted: new makes the first share, jobs hold shares of their own. Any thread. */
+/* Reference-counted: _new creates the first share, and jobs hold shares too. Any thread may call this. */
 tj_environment *tj_environment_ref(tj_environment *environment);
 void tj_environment_free(tj_environment *environment); /* gives one share back */
-/* The address of what the sources, the libraries or the process call `name`; NULL: nothing. */
+/* Returns the address that the sources, the libraries or the process define for `name`, or NULL. */
 const void *tj_environment_symbol(tj_environment *environment, const char *name);
-/* The paths of the C files that were read. NULL-terminated, borrowed. */
+/* Returns the paths of the C files that were read. NULL-terminated, borrowed. */
 const char *const *tj_environment_sources(const tj_environment *environment);
-/* What was compiled of the file that was given i-th; NULL: there is none. Borrowed. */
+/* Returns the text that was compiled for the i-th source file, or NULL. Borrowed. */
 const char *tj_environment_source(const tj_environment *environment, size_t i, size_t *length);
-/* The text in their place, behind a #line; NULL: there is none. Borrowed. */
+/* Returns the text that replaces the source files, after a #line directive, or NULL. Borrowed. */
 const char *tj_environment_text(const tj_environment *environment);
-/* True when sources or text hold data that they may write. */
+/* Returns true if the sources or the text contain writable data. */
 bool tj_environment_has_state(const tj_environment *environment);
-/* True when what it calls may keep an address: there is such data, or a library. */
+/* Returns true if functions that it calls may keep an address: there is writable data, or a library. */
 bool tj_environment_may_keep(const tj_environment *environment);
-/* True when libtcc compiled it, from the sources: code of libtcc's must call it, because
- * libtcc passes some structs by value in its own way. */
+/* Returns true if libtcc compiled this function from the sources. Then code compiled by libtcc must call it,
+ * because libtcc passes some structs by value differently from other compilers. */
 bool tj_environment_compiled(const tj_environment *environment, const char *name);
 
-/* Compiles text (prelude included by this function, when asked) to memory.
- * extra_names are looked up as symbols when not NULL: the identifiers of the
- * text. Warnings are appended to messages even on success. */
+/* Compiles text, with the prelude before it, to memory. names are the identifiers of the text, which are
+ * looked up as symbols; NULL: unknown. Appends warnings to messages also on success. */
 tj_status tj_compile(tj_environment *environment, const char *text, const tj_names *names,
                      tj_unit **unit, tj_messages *messages, tj_error *error);
 void *tj_unit_symbol(const tj_unit *unit, const char *name); /* borrowed; NULL: not there */
-/* True when the unit calls into the embedding program by other than neutral
- * symbols (host_prefixes). */
+/* Returns true if the unit calls into the embedding program through symbols that are not neutral
+ * (host_prefixes). */
 bool tj_unit_uses_host(const tj_unit *unit);
-/* True when the unit, or the sources behind it, holds data that it may write:
- * what slices do can then depend on the slices before. */
+/* Returns true if the unit or the sources that it uses hold writable data. The result of a slice may then
+ * depend on earlier slices. */
 bool tj_unit_has_state(const tj_unit *unit);
-/* True when the unit may call what the embedding program offers (to raise, to
- * print), a library that the user named, or what remembers calls in libc (rand).
- * The order of slices can then be seen from outside. */
+/* Returns true if the unit may call the embedding program (to raise, to print), a library that the user
+ * named, or a function of libc that keeps state (rand). The order of slices is then observable. */
 bool tj_unit_speaks(const tj_unit *unit);
 void tj_unit_free(tj_unit *unit);
 
-/* The prelude's text, and that of mathematics.h. Static. */
+/* Returns the text of the prelude, and that of mathematics.h. Static. */
 const char *tj_prelude(void);
 const char *tj_mathematics(void);
-/* Those of the package's <complex.h>, <cwj_half.h> and <cwj_extremes.h>, for modules that are written. Static. */
+/* Return the texts of the package's <complex.h>, <cwj_half.h> and <cwj_extremes.h>, for emitted modules.
+ * Static. */
 const char *tj_complex(void);
 const char *tj_half(void);
 const char *tj_extremes(void);
 
 /* ---- from code back to its text ------------------------------------------ */
 
-/* A function of a unit, by its name in C. */
+/* A function of a unit, with its name in C. */
 typedef struct tj_anchor {
-    const char *name; /* NULL: the end of a list of them */
+    const char *name; /* NULL: the end of a list */
     const void *address;
 } tj_anchor;
 
-/* Which line each instruction of a unit was compiled from. */
+/* Maps the instructions of a unit to source lines. */
 typedef struct tj_lines tj_lines;
 
-/* Compiles a unit's text once more, for its lines; text NULL: the environment's sources.
- * shown, or else the text, is what lines are shown from, with #line directives. anchors are some
- * of its functions, as they are in memory; other names do no harm. Costs as much as tj_compile()
- * did. */
+/* Compiles the text of a unit again to learn its lines (NULL: the sources of the environment). Source lines
+ * are shown from `shown` if it is not NULL, else from the text; #line directives count. anchors lists some
+ * functions of the unit and their addresses in memory; unknown names are ignored. Takes as long as
+ * tj_compile() took. */
 tj_status tj_lines_new(const tj_environment *environment, const char *text, const char *shown,
                        const tj_anchor *anchors, tj_lines **lines, tj_error *error);
-void tj_lines_free(tj_lines *lines); /* before the code that they are about */
-/* Adds the file, the line and, where it is known, the text of the instruction at address, in code
- * of whatever lines there are; is_return: of the call that returns there. False: not known. */
+void tj_lines_free(tj_lines *lines); /* call this before you free the code */
+/* Adds the file, the line and, if known, the source text of the instruction at address, in the code of all
+ * live tj_lines. is_return: address is a return address, so the call before it is meant. Returns false if the
+ * line is unknown. */
 bool tj_lines_find(const void *address, bool is_return, tj_messages *place);
-/* Has the lines of the environment's sources made, where there are some and they can still be told. */
+/* Creates the lines of the environment's sources, if there are sources and the lines can still be
+ * determined. */
 void tj_environment_lines(tj_environment *environment, const char *shown);
 
 /* ---- the pipeline ------------------------------------------------------ */
 
 typedef struct tj_function {
-    tj_unit *unit;             /* owned */
-    char *source;              /* owned: the generated text, without the prelude */
-    const void *decl;          /* const cwj_function_decl* inside the unit */
-    bool all_names;            /* names hide in macros: the form is TJ_ALL_NAMES */
-    bool apart;                /* a macro of an included file takes stack: see tj_spec */
-    bool orderless;            /* nothing can tell in which order slices ran: no
-                                  cookie that they write, no state, no false answer */
+    tj_unit *unit; /* owned */
+    char *source; /* owned: the generated text without the prelude */
+    const void *decl; /* a const cwj_function_decl* inside the unit */
+    bool all_names; /* macros hide names, so the form is TJ_ALL_NAMES */
+    bool apart; /* a macro of an included file may take stack: see tj_spec */
+    bool orderless; /* the order of slices is not observable: they write no cookie, keep no state
+                                  and return no false */
 } tj_function;
 
-/* Check, emit, compile, bind. After a failure every piece is compiled alone, so
- * that messages holds the faults of all of them (a fault of the header once). */
+/* Checks, emits, compiles and binds. After a failure it compiles every piece alone, so that messages holds
+ * the faults of all pieces (a fault of the header once). */
 tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_function *function,
                     tj_messages *messages, tj_error *error);
 void tj_function_clear(tj_function *function);
 
 /* ---- graphs: nested blocks of C ----------------------------------------- */
 
-/* The second front end: values that know how to become C and back, operations
- * that are C text between them. Each value and each operation is a block:
+/* The second front end. A graph consists of values, which can be converted to C and back, and of operations,
+ * which are C text between them. Each value and each operation is a block:
  *
- *     {                        block 1: get a value ready
+ *     { block 1: get a value ready
  *         begin of 1
- *         {                    block 2
+ *         { block 2
  *             begin of 2
  *         label_2:
- *             cleanup of 2     runs whatever happened in 2 or inside it
+ *             cleanup of 2 runs whether or not 2 or a block inside it fails
  *         }
  *     label_1:
  *         cleanup of 1
  *     }
- *     return failure;          0, or the number of the block that failed
+ *     return failure; 0, or the number of the block that failed
  *
- * A text fails by "{failure = 2; goto label_2;}", in the sync of a variable, from where
- * only the cleanup is left, by "{failure = 2; goto label_2_cleanup;}", so that exactly the blocks that were entered are cleaned up, in reverse order.
+ * A text fails by "{failure = 2; goto label_2;}". The sync of a variable, after which only the cleanup is
+ * left, fails by "{failure = 2; goto label_2_cleanup;}". Thus exactly the blocks that were entered are
+ * cleaned up, in reverse order.
  *
- * Blocks are numbered from 1: the variables in their order, then the operations'
- * (numbered by the caller, each larger than the one before). */
+ * Blocks are numbered from 1: first the variables in their order, then the operations. The caller numbers the
+ * operations; each number is larger than the one before. */
 
-/* What a text that only declares variables and types declares. */
+/* The declarations of a text that only declares variables and types. */
 typedef struct tj_declarations {
-    char *typedefs; /* owned: the typedefs and definitions of structs, unions, enums */
-    char *members;  /* owned: the variables, as a struct could have them */
-    char **names;   /* owned: the variables; NULL where there are none */
+    char *typedefs; /* owned: the typedefs and the definitions of structs, unions and enums */
+    char *members; /* owned: the variables, in the form of struct members */
+    char **names; /* owned: the names of the variables; NULL if there are none */
     size_t nnames;
 } tj_declarations;
 
-/* Reads declarations. Every variable and typedef must have `name` in its name
- * (NULL: anything goes) and be neither py_NAME nor storage_NAME. Directives,
- * initializers, functions, statements, storage classes, variable-length arrays:
- * one error message per fault, TJ_COMPILE_FAILED. */
+/* Parses declarations. The name of every variable and typedef must contain `name` (NULL: any name is
+ * accepted) and must not be py_NAME or storage_NAME. Directives, initializers, functions, statements, storage
+ * classes and variable-length arrays are errors: one message per fault, and TJ_COMPILE_FAILED. */
 tj_status tj_declarations_read(const tj_piece *piece, const char *name,
                                tj_declarations *declarations, tj_messages *messages,
                                tj_error *error);
 void tj_declarations_clear(tj_declarations *declarations);
 
 typedef enum tj_graph_role {
-    TJ_GRAPH_INPUT,     /* extract; py_NAME comes from its storage */
-    TJ_GRAPH_CONSTANT,  /* as an input; kept ones are extracted once per state */
+    TJ_GRAPH_INPUT, /* extract; py_NAME comes from its storage */
+    TJ_GRAPH_CONSTANT, /* like an input; a kept constant is extracted once per state */
     TJ_GRAPH_TEMPORARY, /* init; py_NAME is None */
-    TJ_GRAPH_OUTPUT     /* init, or extract_out; sync, and py_NAME goes to its storage */
+    TJ_GRAPH_OUTPUT /* init, or extract_out; sync, and py_NAME goes to its storage */
 } tj_graph_role;
 
 typedef struct tj_graph_variable {
-    const char *name;  /* its C name, "V1_x": part of the name of all that it declares */
+    const char *name; /* its C name, "V1_x", which the name of each of its declarations contains */
     const char *label; /* for comments: "x (Double)" */
-    bool fetched;      /* as an output: extract_out, and py_NAME comes from its storage */
-    bool kept;         /* lives in the state: declared, begun and cleaned up once */
-    bool sync_fails;   /* its sync may fail (types of the later protocol) */
+    bool fetched; /* like an output, but: extract_out, and py_NAME comes from its storage */
+    bool kept; /* stored in the state: declared, begun and cleaned up once */
+    bool sync_fails; /* its sync may fail (types of the later protocol) */
     tj_piece declare;
-    tj_piece extract;  /* where it is an input or a constant */
-    tj_piece init;     /* elsewhere; the text of extract_out where fetched */
+    tj_piece extract; /* for inputs and constants */
+    tj_piece init; /* for other roles; the text of extract_out if fetched */
     tj_piece sync;
     tj_piece cleanup;
 } tj_graph_variable;
 
 typedef struct tj_graph_node {
-    const char *name;  /* "node_1" */
+    const char *name; /* "node_1" */
     const char *label; /* for comments: "z = Add(x, y)" */
-    int validate_block; /* 0: it has none */
+    int validate_block; /* 0: none */
     int code_block;
-    tj_piece support;        /* at file level */
-    tj_piece element;        /* what support does for each element: only checked */
-    tj_piece struct_declare; /* members of the state; any names */
-    tj_piece struct_init;    /* once per state; may fail, as code_block */
+    tj_piece support; /* at file level */
+    tj_piece element; /* support's expression for each element: only checked */
+    tj_piece struct_declare; /* members of the state, with any names */
+    tj_piece struct_init; /* runs once per state; may fail like code_block */
     tj_piece struct_cleanup;
     tj_piece validate;
     tj_piece validate_cleanup;
@@ -607,7 +603,7 @@ typedef struct tj_graph_use {
     tj_graph_role role;
 } tj_graph_use;
 
-/* Nodes that run as one C function, in nested blocks: the uses, then the nodes. */
+/* Nodes that run as one C function, in nested blocks: first the uses, then the nodes. */
 typedef struct tj_graph_step {
     int nuses;
     const tj_graph_use *uses; /* in the order of the variables */
@@ -616,8 +612,9 @@ typedef struct tj_graph_step {
 } tj_graph_step;
 
 typedef struct tj_graph {
-    const char *name; /* in messages and in comments: "graph" */
-    bool struct_form; /* a struct with storages and what is kept, else functions of storages */
+    const char *name; /* for messages and comments: "graph" */
+    bool
+        struct_form; /* a struct with storages and kept variables; false: functions that take storages */
     int nvariables;
     const tj_graph_variable *variables;
     int nnodes;
@@ -625,130 +622,125 @@ typedef struct tj_graph {
     int nsteps;
     const tj_graph_step *steps;
     int nheaders;
-    const char *const *headers; /* what stands behind #include: "<math.h>", "\"my.h\"" */
+    const char *const *headers; /* the operands of #include: "<math.h>", "\"my.h\"" */
     int nsupports;
-    const tj_piece *supports; /* support code, in order, each once */
+    const tj_piece *supports; /* support code, in order, without duplicates */
     int ninits;
     const tj_piece *inits; /* init code: statements that run once per unit */
 } tj_graph;
 
-/* Where an expression can stand that a generated loop computes for each element. */
+/* The place that an expression needs if a generated loop computes it for each element. */
 typedef enum tj_standing {
     TJ_STANDS_IN_LOOP,
-    TJ_STANDS_IN_FUNCTION, /* it has labels, statics, or macros that nobody has seen */
-    TJ_STANDS_APART        /* in one that compilers must not make a part of the loop: it
-                              takes stack until that function's end, or comes back to it */
+    TJ_STANDS_IN_FUNCTION, /* it contains labels, statics, or unknown macros */
+    TJ_STANDS_APART /* in a function that compilers must not inline: it takes stack until that function
+                              returns, or jumps back into it */
 } tj_standing;
 
-/* before: the directives and support code in front of it. TJ_STANDS_APART without memory. */
+/* Returns the place that `expression` needs. before: the directives and support code that precede it. Returns
+ * TJ_STANDS_APART if out of memory. */
 tj_standing tj_expression_standing(const tj_piece *expression, const tj_piece *before);
 
-/* Checks what needs no compiler, with messages that give piece, line and column:
- * what tj_scan_check() refuses; declarations; `return`, and break, continue and
- * goto that leave the piece; failing in a cleanup, and in a sync that may not; the
- * names that the generated text keeps for itself (failure, label_N, cwj_state ...).
- * Macros of the support code are followed. TJ_BAD_SPEC: a header that is none, more
- * blocks than can be nested. */
+/* Checks all that needs no compiler; messages give piece, line and column. Refuses texts that tj_scan_check()
+ * refuses; invalid declarations; `return`, and break, continue and goto that leave the piece; a failure in a
+ * cleanup, or in a sync that must not fail; and the names that the generated text reserves (failure, label_N,
+ * cwj_state ...). Expands the macros of the support code. Returns TJ_BAD_SPEC if a header's name is invalid
+ * or if there are more blocks than can be nested. */
 tj_status tj_graph_check(const tj_environment *environment, const tj_graph *graph,
                          tj_messages *messages, tj_error *error);
 
-/* Appends the C text of a unit that defines "cwj_graph", a cwj_graph_decl of
- * cwj_graph.h. Needs the prelude in front. */
+/* Appends the C text of a unit that defines "cwj_graph", a cwj_graph_decl of cwj_graph.h. Needs the prelude
+ * before it. */
 tj_status tj_emit_graph(const tj_graph *graph, tj_text *text);
 
-/* Check, emit, compile. *source is owned by the caller (tj_free); NULL: not
- * wanted. What is C++ is said to be. What only the compiler can tell is an error of
- * the piece, too: a variable-length array behind a failure code of its block, a
- * `return` that a header's macro hides. */
+/* Checks, emits and compiles. The caller owns *source (tj_free); pass NULL if you do not need it. Reports C++
+ * code as such. Faults that only the compiler finds are also errors of the piece: a variable-length array
+ * after a failure code of its block, or a `return` that a macro of a header hides. */
 tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj_unit **unit,
                           char **source, tj_messages *messages, tj_error *error);
 
 /* ---- the system's compiler ------------------------------------------- */
 
-/* A C compiler of this machine, started as a process: "cc", "gcc-12 -m64". */
+/* A C compiler of this machine, which runs as a process: "cc", "gcc-12 -m64". */
 typedef struct tj_compiler {
-    char **words; /* owned, NULL-terminated: the program's path, then arguments */
+    char **words; /* owned, NULL-terminated: the program's path, then its arguments */
 } tj_compiler;
 
-/* Finds a compiler. wanted is a command line (blanks separate words, quotes keep
- * them) whose program is looked up in path (a PATH variable's text); NULL: the
- * first of cc, gcc, clang that is there. TJ_NO_BACKEND with the reason. */
+/* Finds a compiler. wanted is a command line (blanks separate words, quotes keep them together) whose program
+ * is looked up in path (the text of a PATH variable); NULL: the first of cc, gcc and clang that exists.
+ * Returns TJ_NO_BACKEND with the reason if there is none. */
 tj_status tj_compiler_find(const char *wanted, const char *path, tj_compiler *compiler,
                            tj_error *error);
 void tj_compiler_clear(tj_compiler *compiler);
 
-/* One text on its way through the system's compiler: queued, compiled by a
- * process to an object in memory, loaded, bound. Background threads serve all
- * jobs in the order of their start, as many at a time as tj_optimizer_set_limits()
- * says. A job is shared by its owner and the thread that does it; nothing ever waits
- * for that but tj_job_wait(). A forked child has no such threads: what was queued
- * or running starts again there when somebody starts or waits for a job. */
+/* One text for the system's compiler: it is queued, compiled by a process to an object in memory, loaded and
+ * bound. Background threads start jobs in the order of tj_job_start(), as many at a time as
+ * tj_optimizer_set_limits() allows. The owner of a job and the thread that runs it share the job. Only
+ * tj_job_wait() waits for it. A forked child has no such threads: jobs that were queued or running start
+ * again there when the child starts or waits for a job. */
 typedef struct tj_job tj_job;
 
 typedef enum tj_job_state {
     TJ_JOB_NEW,
     TJ_JOB_STARTED, /* queued or running */
-    TJ_JOB_READY,   /* the code is loaded, ready() was called */
-    TJ_JOB_FAILED   /* tj_job_failure() says why; for good, unless it was for want of a thread */
+    TJ_JOB_READY, /* the code is loaded, ready() was called */
+    TJ_JOB_FAILED /* tj_job_failure() gives the reason; final, unless no thread could be started */
 } tj_job_state;
 
 typedef enum tj_job_kind {
-    TJ_JOB_CODE,   /* the object, as code in memory */
-    TJ_JOB_SYNTAX, /* no code: only what the compiler refuses */
-    TJ_JOB_CHECK,  /* no code: all that it warns of, too */
-    TJ_JOB_EXPLAIN /* no code: what became of its loops; it must keep state */
+    TJ_JOB_CODE, /* compile an object to code in memory */
+    TJ_JOB_SYNTAX, /* no code: only report errors */
+    TJ_JOB_CHECK, /* no code: report errors and warnings */
+    TJ_JOB_EXPLAIN /* no code: report optimizations of loops; needs keeps_state */
 } tj_job_kind;
 
 typedef struct tj_job_options {
     const tj_compiler *compiler; /* copied */
     tj_job_kind kind;
-    const char *file; /* copied: a C file in the place of the text, for checks; or NULL */
+    const char *file; /* copied: a C file that is checked instead of the text; or NULL */
     bool fastmath;
-    bool keeps_state;   /* the object may have data that it writes: no other tier of it runs */
-    bool urgent;        /* code that another job's replaces soon: it goes in front of those that
-                           are not, and no time is taken for unrolling */
-    const char *symbol; /* copied: what the owner wants of the object; NULL where none is made */
-    /* Called once, in a background thread, when the code is there, with the
-     * symbol's address; never after tj_job_free(). It must not call tinyjit. */
+    bool keeps_state; /* the object may have writable data, because no other tier of it runs */
+    bool urgent; /* another job's code will replace this one's soon: it precedes jobs that are not
+                           urgent, and the compiler does not unroll loops */
+    const char *symbol; /* copied: the symbol to look up in the object; NULL if no object is made */
+    /* Called once, in a background thread, with the symbol's address when the code is ready; never after
+     * tj_job_free(). It must not call tinyjit. */
     void (*ready)(void *context, const void *address);
     void *context;
 } tj_job_options;
 
-/* text is copied; the prelude goes in front. environment is kept by a count of
- * its own. NULL without memory. */
+/* Copies text; the compiler reads the prelude before it. The job holds its own share of environment. Returns
+ * NULL if out of memory. */
 tj_job *tj_job_new(tj_environment *environment, const char *text, const tj_job_options *options);
-/* False: it has failed, for want of a thread, and may be started again. Starting twice does
- * nothing. */
+/* Returns false if no thread could be started; the job has then failed and may be started again. A second
+ * start does nothing. */
 bool tj_job_start(tj_job *job);
 tj_job_state tj_job_look(tj_job *job);
-/* Starts a job that is new and waits until it is ready or failed, `seconds` at
- * most (< 0: no limit). */
+/* Starts a new job and waits until it is ready or failed, for `seconds` at most (< 0: no limit). */
 tj_job_state tj_job_wait(tj_job *job, double seconds);
-/* Why a job failed: an owned text (tj_free), or NULL. */
+/* Returns the reason why a job failed: an owned text (tj_free), or NULL. */
 char *tj_job_failure(tj_job *job);
-/* Appends copies of what the compiler said of the text, by file and line: errors of a
- * job that failed for them, all of a check's but what is about generated text. Returns
- * false without memory. */
+/* Appends copies of the compiler's messages about the text, by file and line: the errors that made a job
+ * fail; for checks all messages, except those about generated text. Returns false if out of memory. */
 bool tj_job_messages(tj_job *job, tj_messages *messages);
-/* What a job that explains has to tell: what the compiler said of loops, as it said it, then lines
- * of our own about the object, "cwrapjit size FUNCTION BYTES" and "cwrapjit calls NAME FILE", where
- * FILE is the library that has the function, or empty. An owned text (tj_free), or NULL. */
+/* Returns the report of a TJ_JOB_EXPLAIN job: first the compiler's own messages about loops, then lines of
+ * tinyjit about the object, "cwrapjit size FUNCTION BYTES" and "cwrapjit calls NAME FILE". FILE is the
+ * library that contains the function, or empty. The text is owned (tj_free), or NULL. */
 char *tj_job_told(tj_job *job);
-/* Gives the owner's share back: a job that is not ready is given up (a running
- * compiler is ended), the code of one that is ready is freed. */
+/* Gives back the owner's share. Cancels a job that is not ready (ends a running compiler); frees the code of
+ * a job that is ready. */
 void tj_job_free(tj_job *job);
 
-/* The flags that every text gets, separated by blanks: an owned text (tj_free),
- * or NULL without memory. Those that depend on the text or on the environment
- * are not among them. */
+/* Returns the flags for every text, separated by blanks: an owned text (tj_free), or NULL if out of memory.
+ * Flags that depend on the text or on the environment are not included. */
 char *tj_optimizer_flags(bool fastmath);
 
-/* Compiler processes at a time (default 1), and seconds that one may take
- * (default 60). */
+/* Sets how many compiler processes run at a time (default 1), and how many seconds one may take (default
+ * 60). */
 void tj_optimizer_set_limits(int processes, double seconds);
 /* Waits until no job is queued or running. */
 void tj_optimizer_settle(void);
-/* The last failure of any job: an owned text (tj_free), or NULL: none. */
+/* Returns the reason of the last failure of any job: an owned text (tj_free), or NULL if none failed. */
 char *tj_optimizer_last_failure(void);
-/* Ends running compilers and the threads, before the process exits. */
+/* Ends running compilers and the threads; call it before the process exits. */
 void tj_optimizer_stop(void);

@@ -1,13 +1,12 @@
-/* clock.h: the clock, which only goes forward. Inline, as it is read between the chunks of a call, and as
- * modules that module.write() emits have this text, too.
+/* clock.h: reads the monotonic clock. The function is inline because it is read between the chunks of a call,
+ * and because modules emitted by module.write() contain this text, too.
  *
- * Whoever includes it has <Python.h> or _GNU_SOURCE before it: C11 alone has no such clock.
- */
+ * Include <Python.h> or define _GNU_SOURCE before it: plain C11 has no such clock. */
 #pragma once
 
 #include <time.h>
 
-/* Nanoseconds since some time before. */
+/* Returns the nanoseconds since an arbitrary start. */
 static inline unsigned long long tj_clock_ns(void)
 {
     struct timespec now;

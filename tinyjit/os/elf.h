@@ -1,6 +1,5 @@
-/* elf.h: the names of what is in ELF files. libtcc writes and reads these on every system; the headers of
- * this one have the names, a port to one without <elf.h> brings them.
- */
+/* elf.h: includes the names of ELF structures. libtcc writes and reads ELF on every system. A port to a
+ * system without <elf.h> must provide these names. */
 #pragma once
 
 #include <elf.h>

@@ -1,13 +1,12 @@
-/* paths.h: what the files are that paths lead to.
- */
+/* paths.h: inspects the files that paths name. */
 #pragma once
 
 #include <stdbool.h>
 
 bool tj_path_exists(const char *path);
-/* A file that this process may run. */
+/* Returns true if path is a file that this process may execute. */
 bool tj_path_is_program(const char *path);
-/* The current folder; NULL: it has none. For free(). */
+/* Returns the current folder; NULL on failure. Free it by free(). */
 char *tj_path_here(void);
-/* Absolute, behind all links; NULL: there is nothing. For free(). */
+/* Returns the absolute path with all links resolved; NULL if the file does not exist. Free it by free(). */
 char *tj_path_real(const char *path);

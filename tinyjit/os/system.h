@@ -1,13 +1,13 @@
-/* system.h: what this system calls its libraries, folders and hidden symbols. A port adds its own.
- */
+/* system.h: names of libraries, folders and hidden symbols on this system. A port adds its own. */
 #pragma once
 
-/* For tj_shared_object_open(): functions of <math.h>, those for vectors, the compilers' helpers. */
+/* For tj_shared_object_open(): libraries with the functions of <math.h>, their vector forms, and the
+ * compilers' helpers. */
 #define TJ_LIBM "libm.so.6"
 #define TJ_LIBMVEC "libmvec.so.1"
 #define TJ_LIBGCC "libgcc_s.so.1"
 
-/* Folders of headers. The machine's own may not be there. */
+/* Folders of headers. The folder for this machine may not exist. */
 #define TJ_LOCAL_HEADERS "/usr/local/include"
 #if defined(__aarch64__)
 #define TJ_MACHINE_HEADERS "/usr/include/aarch64-linux-gnu"
@@ -16,15 +16,15 @@
 #endif
 #define TJ_SYSTEM_HEADERS "/usr/include"
 
-/* What compilers may predefine here. */
+/* Macros that compilers may predefine on this system. */
 #define TJ_SYSTEM_MACROS \
     "__linux__", "__linux", "linux", "__unix__", "__unix", "unix", "__gnu_linux__", "__ELF__"
 
-/* What stands between folders in PATH, and in lists of folders that libtcc is given: no folder's name may have it. */
+/* The separator of folders in PATH and in libtcc's lists of folders. No folder's name may contain it. */
 #define TJ_BETWEEN_FOLDERS ":"
 
-/* What is read from nowhere, and written to nowhere. */
+/* The file that is always empty and discards all output. */
 #define TJ_NULL_FILE "/dev/null"
 
-/* Functions of libc that macros of standard headers expand to: a list of texts. */
+/* Functions of libc in the expansions of standard macros, as a list of strings. */
 #define TJ_HIDDEN_NAMES "__errno_location", "__assert_fail"

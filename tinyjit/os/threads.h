@@ -1,8 +1,8 @@
-/* threads.h: what C11 and the plain part of POSIX threads (mutexes, conditions, once) leave open: how threads
- * start, waiting until a time, fork(). Inline, as modules that module.write() emits have this text, too.
+/* threads.h: adds functions that C11 and basic POSIX threads (mutexes, conditions, once) lack: starting
+ * threads, waiting until a time, fork handlers. They are inline because modules emitted by module.write()
+ * contain this text, too.
  *
- * Whoever includes it has <Python.h> or _GNU_SOURCE before it.
- */
+ * Include <Python.h> or define _GNU_SOURCE before it. */
 #pragma once
 
 #include <pthread.h>
@@ -13,16 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whenever the process forks from now on: the first is called before it, the others behind it, each where
- * its name says. NULL: nothing is. Returns false without memory. Where no process forks, there is nothing to do. */
+/* Registers handlers for every later fork(): `before` runs before it, the others after it, in the parent and
+ * in the child. Each may be NULL. Returns false if out of memory. Does nothing on systems without fork(). */
 static inline bool tj_on_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
 {
     return pthread_atfork(before, in_parent, in_child) == 0;
 }
 
-/* Starts a thread with a stack of so many bytes (0: as many as usual), which somebody joins, or which goes by
- * itself. Signals are for others of the program's threads, but for those that this one brings upon itself.
- * Returns 0, or an errno value. */
+/* Starts a thread with a stack of `stack` bytes (0: the default). If `joined`, another thread must join it;
+ * otherwise it is detached. All signals are blocked, except those for its own faults. Returns 0, or an errno
+ * value. */
 static inline int tj_thread_start(pthread_t *thread, size_t stack, bool joined,
                                   void *(*run)(void *argument), void *argument)
 {
@@ -46,19 +46,20 @@ static inline int tj_thread_start(pthread_t *thread, size_t stack, bool joined,
     return failed;
 }
 
-/* How many processors this process may use. */
+/* Returns the number of processors that this process may use. */
 static inline int tj_count_processors(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof(set), &set) == 0)
         return CPU_COUNT(&set);
-    long count = sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t holds */
+    long count = sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t can hold */
     return count < 1 ? 1 : count > 1024 ? 1024 : (int)count;
 }
 
 /* ---- waiting until a time -------------------------------------------------------------------- */
 
-/* A condition for tj_condition_wait(); also in a forked child, whatever it was there. */
+/* Initialises a condition for tj_condition_wait(). In a forked child, the condition may be in any state
+ * before. */
 static inline void tj_condition_init(pthread_cond_t *condition)
 {
     pthread_condattr_t attributes;
@@ -68,7 +69,7 @@ static inline void tj_condition_init(pthread_cond_t *condition)
     pthread_condattr_destroy(&attributes);
 }
 
-/* So many seconds from now, 0 or more, on a clock that nobody sets. */
+/* Returns the time `seconds` (>= 0) from now, on the monotonic clock. */
 static inline struct timespec tj_time_in(double seconds)
 {
     struct timespec time;
@@ -80,8 +81,8 @@ static inline struct timespec tj_time_in(double seconds)
     return time;
 }
 
-/* Waits for the condition as pthread_cond_wait() does, until then at most (NULL: no limit). Returns false when
- * it is that time; may return true for no reason. */
+/* Waits for the condition like pthread_cond_wait(), until the given time at most (NULL: no limit). Returns
+ * false at that time; may return true without reason. */
 static inline bool tj_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                      const struct timespec *end)
 {

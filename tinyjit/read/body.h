@@ -1,27 +1,28 @@
-/* body.h: how a slice's text ends, and what it must not stand in. Internal to tinyjit. */
+/* body.h: finds the returns of a slice's text, and constructs that a loop cannot contain. Internal to
+ * tinyjit. */
 #pragma once
 
 #include "read/tokens.h"
 
 typedef struct tj_span {
-    size_t start; /* bytes */
+    size_t start; /* in bytes */
     size_t end;
 } tj_span;
 
 typedef struct tj_body {
-    bool direct;      /* it runs to its last `return true;`: it can stand in a loop */
-    bool total;       /* direct, and no `return false;` in it */
-    tj_span *returns; /* owned, when direct: the false ones, then the last */
+    bool direct; /* it runs to its last `return true;`, so a loop can contain it */
+    bool total; /* direct, and contains no `return false;` */
+    tj_span *returns; /* owned, if direct: the returns of false, then the last one */
     size_t nreturns;
     size_t capacity;
 } tj_body;
 
-/* Returns false without memory; the body is to be cleared in any case. */
+/* Returns false if out of memory. The caller must always clear body. */
 bool tj_body_read(const tj_tokens *tokens, tj_body *body);
 void tj_body_clear(tj_body *body);
-/* True for text that has to stand in a function of its own, which is not made part of
- * another: alloca and setjmp, jumps to computed labels. */
+/* Returns true if the text must stand in a separate function that is not inlined: it uses alloca, setjmp or
+ * computed goto. */
 bool tj_body_wants_function(const tj_tokens *tokens);
-/* True when `prefix` and `name` joined occurs only with the number of one of
- * ndims dims in brackets behind it. */
+/* Returns true if the identifier PREFIXNAME occurs only with the number of one of ndims dims in brackets
+ * after it. */
 bool tj_body_only_indexes(const tj_tokens *tokens, const char *prefix, const char *name, int ndims);

@@ -1,4 +1,4 @@
-/* bytes.h: the text of a small language, read byte by byte. Internal to tinyjit. */
+/* bytes.h: reads the text of a small language byte by byte. Internal to tinyjit. */
 #pragma once
 
 #include <string.h>
@@ -36,7 +36,7 @@ static inline bool tj_is_next(tj_bytes *bytes, const char *word)
     return bytes->length - bytes->at >= length && !memcmp(bytes->text + bytes->at, word, length);
 }
 
-/* Takes `word` if it is next. */
+/* Skips `word` and returns true if it comes next. */
 static inline bool tj_take(tj_bytes *bytes, const char *word)
 {
     bool taken = tj_is_next(bytes, word);
@@ -45,7 +45,7 @@ static inline bool tj_take(tj_bytes *bytes, const char *word)
     return taken;
 }
 
-/* The length of the name or number that comes next, 0 if there is none. */
+/* Returns the length of the name or number that comes next; 0 if there is none. */
 static inline size_t tj_word_ahead(tj_bytes *bytes)
 {
     tj_skip_blanks(bytes);
@@ -55,7 +55,7 @@ static inline size_t tj_word_ahead(tj_bytes *bytes)
     return end - bytes->at;
 }
 
-/* The status of a failure that is to say this offset. */
+/* Sets the position of a failure to `at` and returns status. */
 static inline tj_status tj_place_at(tj_bytes *bytes, size_t at, tj_status status)
 {
     if (bytes->error && status == TJ_BAD_SIGNATURE)

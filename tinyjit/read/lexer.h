@@ -1,9 +1,7 @@
-/* lexer.h: C text as tokens. Internal to tinyjit.
+/* lexer.h: splits C text into tokens. Internal to tinyjit.
  *
- * One pass over a text, without a preprocessor: comments and line
- * continuations disappear, everything else is a token. The scanner (scan.c)
- * and the set of names (names.c) read texts through it.
- */
+ * One pass over a text, without a preprocessor: it removes comments and line continuations and turns
+ * everything else into tokens. The scanner (scan.c) and the set of names (names.c) use it. */
 #pragma once
 
 #include <stdint.h>
@@ -13,23 +11,23 @@
 
 typedef enum tj_token_kind {
     TJ_TOKEN_END,
-    TJ_TOKEN_NEWLINE, /* ends a directive, means nothing elsewhere */
+    TJ_TOKEN_NEWLINE, /* ends a directive; ignored elsewhere */
     TJ_TOKEN_NAME,
     TJ_TOKEN_NUMBER,
-    TJ_TOKEN_STRING, /* with its quotes; a prefix such as L is a name before it */
+    TJ_TOKEN_STRING, /* with its quotes; a prefix such as L is a separate name token */
     TJ_TOKEN_CHARACTER,
     TJ_TOKEN_PUNCTUATOR,
-    TJ_TOKEN_BAD,     /* the quote of a string or character constant without end */
-    TJ_TOKEN_COMMENT, /* a comment without end; END comes next. Any, where `comments` is set */
-    /* behind macros (expand.h), without text */
-    TJ_TOKEN_DOUBT, /* what follows is made by a macro that may have another definition */
+    TJ_TOKEN_BAD,     /* the quote of an unterminated string or character constant */
+    TJ_TOKEN_COMMENT, /* an unterminated comment, then END; with `comments` set, any comment */
+    /* after macro expansion (expand.h), without text: */
+    TJ_TOKEN_DOUBT, /* the next tokens come from a macro that may have another definition */
     TJ_TOKEN_IF,    /* a condition begins ... */
     TJ_TOKEN_ELSE,  /* ... one branch ends and another begins ... */
-    TJ_TOKEN_WAY,   /* ... a branch ends and none begins, or there may be an empty one ... */
+    TJ_TOKEN_WAY,   /* ... a branch ends and none begins, or a branch may be empty ... */
     TJ_TOKEN_ENDIF
 } tj_token_kind;
 
-/* Kinds of keywords; may be added up to ask for one of several. */
+/* Kinds of keywords. Add them up to ask for one of several. */
 typedef enum tj_word {
     TJ_NO_WORD = 0,
     TJ_QUALIFIER = 1 << 0,     /* const, _Atomic ... */
@@ -39,7 +37,7 @@ typedef enum tj_word {
     TJ_TYPE = 1 << 4,          /* int ... */
     TJ_DEFINER = 1 << 5,       /* struct, union, enum */
     TJ_TYPEOF = 1 << 6,
-    TJ_ATTRIBUTE = 1 << 7,     /* with something in parentheses */
+    TJ_ATTRIBUTE = 1 << 7,     /* takes an operand in parentheses */
     TJ_EXTENSION = 1 << 8,
     TJ_STATEMENT = 1 << 9,     /* if, return ... */
     TJ_ASSEMBLER = 1 << 10,
@@ -47,21 +45,22 @@ typedef enum tj_word {
     TJ_OTHER_WORD = 1 << 12
 } tj_word;
 
-/* Small, because macros make millions of them. */
+/* Small, because macros create millions of tokens. */
 typedef struct tj_token {
-    const char *text; /* without line continuations; valid until the next token. Of BAD and
-                         COMMENT, static: what is wrong */
-    uint32_t length;  /* bytes, 0 but for names, numbers, literals and punctuators */
-    uint32_t start;   /* offset in the text */
-    uint32_t end;     /* offset of its end */
+    const char *text;  /* without line continuations; valid until the next token. For BAD and
+                          COMMENT: a static error text */
+    uint32_t length; /* bytes; 0 except for names, numbers, literals and punctuators */
+    uint32_t start; /* offset in the text */
+    uint32_t end; /* offset of its end in the text */
     tj_token_kind kind : 8;
-    tj_word word : 16; /* in an array of tokens: of a name that is a keyword */
-    bool first : 1;    /* the first of its line: a # here begins a directive */
-    bool spaced : 1;   /* white space comes before it */
-    /* behind macros: */
-    bool made : 1;     /* of a macro's body: its place is the macro's name in the text */
-    bool plain : 1;    /* a macro's name in what that macro makes: no macro any more */
-    bool doubtful : 1; /* of a macro that may have another definition */
+    tj_word word : 16; /* set in arrays of tokens, for names that are keywords */
+    bool first : 1; /* the first token of its line: here # begins a directive */
+    bool spaced : 1; /* white space comes before it */
+    /* after macro expansion: */
+    bool made
+        : 1; /* from a macro's body; start and end are those of the macro's name in the text */
+    bool plain : 1; /* a macro's name inside its own expansion, which is not expanded again */
+    bool doubtful : 1; /* from a macro that may have another definition */
 } tj_token;
 
 typedef struct tj_lexer {
@@ -69,14 +68,14 @@ typedef struct tj_lexer {
     size_t length;
     size_t at;
     bool line_start;
-    bool comments;     /* they are tokens */
-    tj_text spelling;  /* owned: a token that spans lines */
+    bool comments; /* return comments as tokens */
+    tj_text spelling; /* owned: a token that spans several lines */
 } tj_lexer;
 
-/* Of a text that is too long for its offsets (TJ_MAX_TEXT is less) the beginning is read. */
+/* If the text is too long for the offsets (TJ_MAX_TEXT is not), only its beginning is read. */
 void tj_lexer_init(tj_lexer *lexer, const char *text, size_t length);
 void tj_lexer_clear(tj_lexer *lexer);
-/* Reads one token. After END it returns END again. */
+/* Returns the next token. After END it returns END again. */
 tj_token tj_lexer_next(tj_lexer *lexer);
 static inline bool tj_token_is(const tj_token *token, const char *spelling)
 {
@@ -92,7 +91,7 @@ static inline bool tj_token_starts(const tj_token *token, const char *prefix)
     size_t length = strlen(prefix);
     return token->length >= length && !memcmp(token->text, prefix, length);
 }
-/* It is one of these punctuators of one byte each. */
+/* Returns true if the token is one of these one-byte punctuators. */
 static inline bool tj_token_is_one(const tj_token *token, const char *bytes)
 {
     return token->kind == TJ_TOKEN_PUNCTUATOR && token->length == 1 && strchr(bytes, *token->text);

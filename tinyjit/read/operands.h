@@ -1,73 +1,73 @@
-/* operands.h: a text whose operands get something written around them (negations.c, truths.c).
- * Internal to tinyjit.
+/* operands.h: inserts text around the operands of a C text (negations.c, truths.c). Internal to tinyjit.
  *
- * A text is read in ranges: what stands between two directives, and the body of each #define.
- * Nothing is certain of an operand beyond the edge of its range, nor of one with a name that may
- * stand for something else than one operand: a macro with operators outside of brackets, or a
- * macro's parameter. What a macro does with its arguments is not looked at: there is nothing in
- * them to write around.
- */
+ * A text is read in ranges: the text between two directives, and the body of each #define. An operand is not
+ * certain if it may extend beyond its range, or if it contains a name that may stand for more than one
+ * operand: a macro with operators outside brackets, or a macro's parameter. Arguments of macros are not
+ * searched for operands. */
 #pragma once
 
 #include "internal.h"
 #include "read/tokens.h"
 
-/* What to write at a token. */
+/* The text to insert at a token. */
 typedef struct tj_mark {
-    size_t opens, closes; /* operands that begin and end with it */
-    const char *opening;  /* static: what to write; NULL: see tj_operands_rewrite() */
+    size_t opens, closes; /* the numbers of operands that begin and end with this token */
+    const char *opening; /* static: the text to insert; NULL: see tj_operands_rewrite() */
 } tj_mark;
 
 typedef struct tj_operands {
-    tj_tokens tokens;  /* owned; mates are those in the range, and `count` for others */
-    tj_mark *marks;    /* owned: one for each token */
-    tj_map types;      /* owned: names that the text gives to types */
-    tj_map macros;     /* owned: those whose operators are not in brackets */
-    tj_map calls;      /* owned: macros with parameters */
-    tj_map defined;    /* owned: all macros */
-    tj_map labels;     /* owned */
-    size_t begin, end; /* the range: tokens */
+    tj_tokens tokens; /* owned; mates are set for brackets in the range, and `count` for others */
+    tj_mark *marks; /* owned: one per token */
+    tj_map types; /* owned: the type names that the text defines */
+    tj_map macros; /* owned: macros with operators outside brackets */
+    tj_map calls; /* owned: macros that have parameters */
+    tj_map defined; /* owned: all macros */
+    tj_map labels; /* owned */
+    size_t begin, end; /* the tokens of the range */
     size_t
-        before; /* the token before it that is in no directive; count: none is, or which depends on conditions */
-    size_t depth; /* open braces in front of it */
-    bool is_body; /* of a #define ... */
-    size_t parameters; /* ... which has these, from here to begin; begin: it has none */
-    bool hashes; /* ... which pastes or spells something */
-    bool computes; /* the text has #if or #elif in which there are its macros */
-    bool failed; /* there was no memory */
+        before; /* the token before the range that is in no directive; count: there is none, or it depends on
+                 * conditions */
+    size_t depth; /* the number of open braces before the range */
+    bool is_body; /* the range is the body of a #define ... */
+    size_t
+        parameters; /* ... whose parameters are the tokens from here to begin; begin: no parameters */
+    bool hashes; /* ... which uses ## or # */
+    bool computes; /* an #if or #elif of the text uses one of its macros */
+    bool failed; /* out of memory */
 } tj_operands;
 
-/* How far it is certain that a name is one operand. */
+/* Says whether a name stands for one operand. */
 typedef enum tj_openness {
     TJ_CLOSED,
-    TJ_OPEN, /* operators outside of brackets, such as + */
-    TJ_LOOSE /* among these are && || ? : = and commas; or it is no operand at all */
+    TJ_OPEN, /* it contains operators outside brackets, such as + */
+    TJ_LOOSE /* these include && || ? : = or commas; or it is not an operand */
 } tj_openness;
 
-/* Appends the text on the same lines, as mark() of each of its ranges says: with `opening` at each token
- * that opens something, in place of it (replaces), or before it as often as it does, and with ")" behind
- * those that close something. is_concerned: false for a text that stays as it is; NULL: none does. */
+/* Appends the text on the same lines, as mark() of each of its ranges says. It writes `opening` at each token
+ * that opens something: in place of the token (replaces), or before it, once per operand. It writes ")" after
+ * tokens that close something. is_concerned: returns false for a text that needs no change; NULL: every text
+ * may need changes. */
 void tj_operands_rewrite(const char *text, bool (*is_concerned)(const tj_operands *this),
                          void (*mark)(tj_operands *this), const char *opening, bool replaces,
                          tj_text *out);
 
-/* Token i is in the range, and is one of these. */
+/* Returns true if token i is in the range and is one of these punctuators. */
 bool tj_operands_in(const tj_operands *this, size_t i, const char *bytes);
 bool tj_operands_any(const tj_operands *this, size_t i, const char *words);
-/* Token i is a name that the map has. */
+/* Returns true if token i is a name that the map contains. */
 bool tj_operands_known(const tj_operands *this, const tj_map *map, size_t i);
-/* The token behind the arguments of a macro of the text at i; i: there is none. */
+/* Returns the token after the arguments of a macro call at i; i if there is none. */
 size_t tj_operands_behind_call(const tj_operands *this, size_t i);
-/* A name or literal that is an operand. */
+/* Returns true if token i is a name or literal that is an operand. */
 bool tj_operands_is_primary(const tj_operands *this, size_t i);
 bool tj_operands_is_literal(const tj_operands *this, size_t i);
-/* The other bracket, which is in the range; i: there is none. */
+/* Returns the matching bracket if it is in the range, else i. */
 size_t tj_operands_mate(const tj_operands *this, size_t i);
-/* The bracket at `open` has a type in it and nothing else. *perhaps: it may have, as when it has one name, of which
- * the text does not tell what it is. */
+/* Returns true if the brackets at `open` contain a type and nothing else. Sets *perhaps if they may contain
+ * one, for example a single name that the text does not declare. */
 bool tj_operands_is_type(const tj_operands *this, size_t open, bool *perhaps);
-/* The token behind the unary expression that begins at i; i: none does, it is a literal, or it is not certain that
- * it ends there. */
+/* Returns the token after the unary expression that begins at i. Returns i if there is no such expression, if
+ * it is a literal, or if its end is not certain. */
 size_t tj_operands_behind_whole(const tj_operands *this, size_t i);
-/* Nothing in [first, behind) may be more than one operand, up to this openness. */
+/* Returns true if each token in [first, behind) is at most one operand, up to this openness. */
 bool tj_operands_is_certain(const tj_operands *this, size_t first, size_t behind, tj_openness most);
