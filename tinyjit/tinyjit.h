@@ -359,8 +359,8 @@ typedef struct tj_profile {
     const ptrdiff_t *strides;
 } tj_profile;
 
-/* A running call that waits for faster code. named and strides are NULL if the function has no profile
- * yet. */
+/* A running call that waits for faster code. named and strides are NULL if they are unknown; the arrays are
+ * then assumed to be contiguous. */
 typedef struct tj_running {
     int typeset;
     const ptrdiff_t *named; /* the named dims, in elements */

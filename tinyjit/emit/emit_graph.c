@@ -1,10 +1,7 @@
-/* emit_graph.c: from the description of a graph to the C text of its unit: what it
- * includes, support and init code, the state (emit_graph_state.c), the steps
- * (emit_graph_step.c), and the descriptor.
+/* emit_graph.c: writes the C text of a graph's unit: includes, support and init code, the state
+ * (emit_graph_state.c), the steps (emit_graph_step.c), and the descriptor.
  *
- * Generated names begin with cwj_, but for `failure`, the labels and what belongs
- * to a variable.
- */
+ * Generated names begin with cwj_, except `failure`, the labels, and names that contain a variable's name. */
 #include <string.h>
 
 #include "emit/emit_graph.h"
@@ -46,7 +43,7 @@ typedef struct name_search {
     bool numpy, other;
 } name_search;
 
-/* A name of NumPy's that not every unit knows. */
+/* Notes whether a text uses a name of NumPy that the prelude does not declare. */
 static void look_at_name(void *context, const char *name)
 {
     static const char *const prefixes[] = {"PyArray",      "NPY_",     "npy_",
@@ -109,7 +106,7 @@ static void emit_load(tj_graph_emitter *this)
     tj_text_puts(this->out, "}\n\n");
 }
 
-/* A function is named only where there is something to do. */
+/* The descriptor names only functions that have something to do. */
 static void emit_descriptor(tj_graph_emitter *this)
 {
     tj_text_puts(this->out, "static cwj_graph_step *const cwj_steps[] = {");
@@ -131,7 +128,7 @@ static void emit_descriptor(tj_graph_emitter *this)
                    this->graph->nsteps);
 }
 
-/* ---- what is known before ---------------------------------------------------------------- */
+/* ---- reading the texts -------------------------------------------------------------------- */
 
 static bool collect_text(void *context, const tj_graph_text *text)
 {

@@ -1,11 +1,9 @@
-/* emit_graph_state.c: what a linked graph keeps between runs (emit_graph.c has the
- * rest): a struct with the storages, with what kept variables declare and with what
- * operations declare for themselves.
+/* emit_graph_state.c: writes the state that a linked graph keeps between runs (see emit_graph.c). The state
+ * is a struct with the storages, the declarations of kept variables and the declarations of operations.
  *
- * Texts reach its members by macros of the members' names. Operations may choose
- * any names, so theirs are defined around their own texts only. What is kept begins
- * and ends one by one, each in a function of its own; a table has their order.
- */
+ * Texts reach the members by macros with the members' names. Operations may choose any names, so their macros
+ * are defined only around their own texts. Each kept object has its own functions to begin and end it; a
+ * table holds their order. */
 #include "emit/emit_graph.h"
 
 /* ---- survey -------------------------------------------------------------------- */
@@ -37,7 +35,7 @@ bool tj_graph_look(tj_graph_emitter *this)
 
 /* ---- declarations ---------------------------------------------------------------- */
 
-/* The declarations of a piece: none where the piece was refused. The caller clears them. */
+/* Returns the declarations of a piece; none if the piece was refused. The caller clears them. */
 static tj_declarations read_piece(tj_graph_emitter *this, const tj_piece *piece)
 {
     tj_declarations found = {0};
@@ -47,7 +45,7 @@ static tj_declarations read_piece(tj_graph_emitter *this, const tj_piece *piece)
     return found;
 }
 
-/* The typedefs of a piece, or the members that it declares. */
+/* Emits the typedefs of a piece, or the members that it declares. */
 static void emit_declared(tj_graph_emitter *this, const tj_piece *piece, bool typedefs)
 {
     tj_declarations found = read_piece(this, piece);
@@ -82,7 +80,7 @@ static void emit_struct(tj_graph_emitter *this)
         this->depth--;
         tj_graph_line(this, "} %s;", graph->nodes[i].name);
     }
-    if (!graph->struct_form) /* C has no empty structs, and a node may declare types alone */
+    if (!graph->struct_form) /* C has no empty structs, and a node may declare only types */
         tj_graph_line(this, "char cwj_last;");
     this->depth--;
     tj_text_puts(this->out, "} cwj_graph_state;\n\n");
@@ -113,7 +111,7 @@ void tj_emit_graph_state(tj_graph_emitter *this)
         tj_text_puts(this->out, "\n");
 }
 
-/* #define, or #undef, of what a piece declares as members of the state, or of a part of it. */
+/* Emits #define or #undef for names that a piece declares as members of the state, or of a part of it. */
 static void emit_names(tj_graph_emitter *this, const tj_piece *piece, const char *part, bool define)
 {
     tj_declarations found = read_piece(this, piece);
@@ -141,19 +139,19 @@ void tj_graph_members(tj_graph_emitter *this, int node, bool define)
 
 /* ---- beginning and ending ------------------------------------------------------------ */
 
-/* Something that is kept: a variable, or what an operation has for itself. */
+/* A kept object: a variable, or the data of an operation. */
 typedef struct keeper {
     const char *name, *label;
-    const char *begins, *ends; /* the methods' names; NULL: there is nothing to do */
+    const char *begins, *ends; /* the names of its functions; NULL: none is needed */
     int block;
-    int node;     /* -1: a variable */
-    int output;   /* its number as a variable, or -1 */
-    bool fetches; /* a constant: its object is kept, too */
-    bool object;  /* the texts want one that is None */
+    int node; /* -1: a variable */
+    int output; /* the number of the variable, or -1 */
+    bool fetches; /* a constant: its Python object is kept, too */
+    bool object; /* the texts need a Python object, which is None */
     const tj_piece *begin, *end;
 } keeper;
 
-/* The texts that begin or end this variable name its object, which is None there. */
+/* Returns true if the texts that begin or end this variable name its object, which is None there. */
 static bool wants_object(const tj_graph_emitter *this, const tj_graph_variable *variable)
 {
     return tj_names_may_paste(this->names) ||
@@ -263,7 +261,7 @@ static void emit_begin(tj_graph_emitter *this, const keeper *life)
 
 typedef void life_visit(tj_graph_emitter *this, const keeper *life);
 
-/* Returns how many there are. */
+/* Returns the number of kept objects. */
 static int each_life(tj_graph_emitter *this, life_visit *visit)
 {
     int count = 0, nvariables = this->graph->nvariables;
@@ -294,7 +292,7 @@ static void emit_row(tj_graph_emitter *this, const keeper *life)
                    life->ends ? life->name : "");
 }
 
-/* What begins and ends them in their order; the same text for all graphs. */
+/* The table of functions that begin and end the kept objects; the same text for all graphs. */
 static const char table_head[] = "/* What is kept, in the order in which it begins. */\n"
                                  "static const struct {\n"
                                  "    int output; /* its number as a variable, or -1 */\n"

@@ -1,12 +1,9 @@
-/* emit_graph_step.c: the C function of a step (emit_graph.h).
+/* emit_graph_step.c: writes the C function of a step (emit_graph.h).
  *
- * It gets the objects from their storages, declares all variables, and enters block
- * after block. A variable's text begins in braces of its own; an operation's shares
- * its block with all that is inside and with its cleanup. What fails jumps to the
- * label at the end of its own block, from where the text runs through all the
- * cleanups around it. On the way the outputs are handed over, unless something
- * failed.
- */
+ * The function gets the objects from their storages, declares all variables, and enters block after block.
+ * The first text of a variable has its own braces. The text of an operation shares its block with all inner
+ * blocks and with its cleanup. A failure jumps to the label at the end of its own block; from there the code
+ * runs through all the cleanups around it. On the way it stores the outputs, unless something failed. */
 #include "emit/emit_graph.h"
 
 /* ---- variables in a step ----------------------------------------------------------- */
@@ -21,15 +18,15 @@ static bool is_kept(const tj_graph_emitter *this, const tj_graph_use *use)
     return tj_graph_keeps(this->graph, use->variable, use->role);
 }
 
-/* Its object comes from its storage, at each run. */
+/* Returns true if the object comes from its storage in each run. */
 static bool is_fetched(const tj_graph_emitter *this, const tj_graph_use *use)
 {
     return use->role == TJ_GRAPH_INPUT || (use->role == TJ_GRAPH_CONSTANT && !is_kept(this, use)) ||
            (use->role == TJ_GRAPH_OUTPUT && variable_of(this, use)->fetched);
 }
 
-/* The step has an object for it: kept constants' are in the state, and those of
- * temporaries are wanted by few. */
+/* Returns true if the step has an object for the variable. The objects of kept constants are in the state,
+ * and few texts need those of temporaries. */
 static bool has_object(const tj_graph_emitter *this, const tj_graph_use *use)
 {
     return is_fetched(this, use) || use->role == TJ_GRAPH_OUTPUT ||
@@ -37,7 +34,7 @@ static bool has_object(const tj_graph_emitter *this, const tj_graph_use *use)
             tj_graph_names(this, "py_", variable_of(this, use)->name));
 }
 
-/* Kept variables are blocks only where there is something to sync. */
+/* Returns true if the variable needs a block. Kept variables need one only if they have a sync. */
 static bool is_block(const tj_graph_emitter *this, const tj_graph_use *use)
 {
     return !is_kept(this, use) || use->role == TJ_GRAPH_OUTPUT;
@@ -94,8 +91,8 @@ static void open_variable(tj_graph_emitter *this, const tj_graph_use *use)
     tj_graph_test(this, begin.piece, block);
 }
 
-/* What an output does when nothing failed. *synced: one before it has seen to what
- * earlier texts raised without saying so. */
+/* Emits the code of an output after success. *synced: an earlier output has already checked for exceptions
+ * that earlier texts raised without failing. */
 static void emit_sync(tj_graph_emitter *this, const tj_graph_use *use, bool *synced)
 {
     const tj_graph_variable *variable = variable_of(this, use);
@@ -153,7 +150,7 @@ static void close_variable(tj_graph_emitter *this, const tj_graph_use *use, bool
 
 /* ---- operations in a step ------------------------------------------------------------ */
 
-/* One of the two blocks of an operation: c_validate_update around c_code. */
+/* Emits one of the two blocks of an operation: c_validate_update encloses c_code. */
 static void open_node(tj_graph_emitter *this, int node, bool validates)
 {
     const tj_graph_node *of = &this->graph->nodes[node];
@@ -204,7 +201,7 @@ static void emit_step_head(tj_graph_emitter *this, const tj_graph_step *step, in
     tj_text_puts(this->out, *between ? ")\n{\n" : "void)\n{\n");
 }
 
-/* A variable that lives in the state elsewhere is a local of this step. */
+/* Hides the members of variables that are kept in the state elsewhere and are locals of this step. */
 static void shadow_kept(tj_graph_emitter *this, const tj_graph_step *step, bool shadow)
 {
     for (int i = 0; i < step->nuses; i++)
@@ -263,7 +260,7 @@ static void emit_step(tj_graph_emitter *this, const tj_graph_step *step, int num
     tj_text_puts(this->out, "\n");
 }
 
-/* The step as the descriptor has it. */
+/* Emits the function that the descriptor names. */
 static void emit_entry(tj_graph_emitter *this, const tj_graph_step *step, int number)
 {
     const char *between = this->has_state ? "state" : "";

@@ -1,10 +1,9 @@
-/* emit_graph_text.c: writing a graph's C text line by line: generated lines, and the
- * user's texts between them (emit_graph.h).
+/* emit_graph_text.c: writes a graph's C text line by line: generated lines, and the user's texts between them
+ * (emit_graph.h).
  *
- * A user's text stands on lines of its own, under its own numbering, and is the
- * user's but for indentation. Before it is written into a block it is read once more
- * (confine.c), for its labels and for arrays that a failure code must not jump over.
- */
+ * A user's text has separate lines, its own line numbers, and is unchanged except for indentation. Before a
+ * text is written into a block, confine.c reads it again, to find its labels and arrays that a failure code
+ * must not jump over. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 #include "read/lexer.h"
 
 enum {
-    DEEPEST_INDENTATION = 10 /* or the text would grow with the square of the nodes */
+    DEEPEST_INDENTATION = 10 /* else the text would grow with the square of the number of nodes */
 };
 
 /* ---- lines ------------------------------------------------------------------- */
@@ -35,7 +34,7 @@ void tj_graph_line(tj_graph_emitter *this, const char *format, ...)
     va_end(arguments);
 }
 
-/* Words that come from outside must not end the comment. */
+/* Appends words from outside, changed so that they cannot end the comment. */
 void tj_graph_words(tj_text *out, const char *words)
 {
     for (const char *at = words ? words : ""; *at; at++) {
@@ -56,7 +55,7 @@ void tj_graph_comment(tj_graph_emitter *this, int block, const char *label, cons
 
 /* ---- the user's texts ---------------------------------------------------------- */
 
-/* True if the test holds for some token of the text. */
+/* Returns true if the test is true for some token of the text. */
 static bool has_token(const tj_piece *piece,
                       bool (*is_wanted)(const tj_token *token, const char *const *parts),
                       const char *const *parts)
@@ -86,11 +85,11 @@ bool tj_piece_is_empty(const tj_piece *piece)
 
 typedef struct line_span {
     const char *start;
-    size_t length; /* without what is blank at its end */
-    size_t blanks; /* at its start */
+    size_t length; /* without blanks at its end */
+    size_t blanks; /* number of blanks at its start */
 } line_span;
 
-/* The line at `at`; *next is where the one behind it begins, or NULL. */
+/* Returns the line at `at`; sets *next to the beginning of the next line, or NULL. */
 static line_span line_at(const char *at, const char *end, const char **next)
 {
     const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -104,8 +103,8 @@ static line_span line_at(const char *at, const char *end, const char **next)
     return line;
 }
 
-/* What the lines of a text are indented by, all of them; *first is the number of
- * the first line that is not blank, *behind the number behind the last such. */
+/* Returns the common indentation of the lines. *first is the number of the first line that is not blank,
+ * *behind is one more than the number of the last. */
 static size_t measure(const tj_piece *piece, int *first, int *behind)
 {
     size_t least = piece->length;
@@ -124,7 +123,8 @@ static size_t measure(const tj_piece *piece, int *first, int *behind)
     return least;
 }
 
-/* A text whose lines are joined by backslashes, or are those of another text, is not touched. */
+/* Returns true if the text must keep its indentation: backslashes join its lines, or it contains #line
+ * directives. */
 static bool keeps_lines(const tj_piece *piece)
 {
     if (tj_bytes_hold(piece->text, piece->length, "\n#line "))
@@ -151,7 +151,7 @@ static void add_lines(tj_graph_emitter *this, const tj_piece *piece, int first, 
     }
 }
 
-/* Writes the text without going back to the generated numbering. */
+/* Writes the text without returning to the line numbers of the generated text. */
 void tj_graph_numbered(tj_graph_emitter *this, const tj_piece *piece)
 {
     int first, behind;
@@ -168,9 +168,9 @@ void tj_graph_numbered(tj_graph_emitter *this, const tj_piece *piece)
     }
 }
 
-/* True if the last token of the text ends a statement or a declaration. If it does not,
- * something is written behind it, still under the text's name, so that an unfinished
- * `if (x)` or a missing semicolon is an error of the text itself. */
+/* Returns true if the last token of the text ends a statement or a declaration. If not, something is written
+ * after it under the text's name, so that an unfinished `if (x)` or a missing semicolon is an error in the
+ * text itself. */
 static bool is_complete(const tj_piece *piece)
 {
     bool complete = true, directive = false;
@@ -190,7 +190,7 @@ static bool is_complete(const tj_piece *piece)
     return complete;
 }
 
-/* What stands behind a text, whose last line is blamed for what it lacks. */
+/* Emits the end of a text. The compiler reports a missing token there, in the text's last line. */
 static void add_end(tj_graph_emitter *this, const tj_piece *piece, const char *end, bool always)
 {
     int first, behind;
@@ -211,7 +211,7 @@ void tj_graph_piece(tj_graph_emitter *this, const tj_piece *piece)
     add_end(this, piece, "_Static_assert(1, \"\");", false);
 }
 
-/* ---- what a text does ------------------------------------------------------------ */
+/* ---- checks of a text -------------------------------------------------------------- */
 
 static bool is_host_name(const tj_token *token, const char *const *parts)
 {
@@ -222,7 +222,7 @@ static bool is_host_name(const tj_token *token, const char *const *parts)
                                             (token->length > 4 && !memcmp(name, "cwj_", 4)));
 }
 
-/* It names what may raise. */
+/* Returns true if the text names something that may raise. */
 bool tj_piece_may_raise(const tj_piece *piece)
 {
     return has_token(piece, is_host_name, NULL);
@@ -268,7 +268,7 @@ void tj_graph_read(tj_graph_emitter *this, const tj_graph_text *text, tj_confine
     tj_expanded_clear(&expanded);
 }
 
-/* Declares the labels of a text as local ones, in front of it. */
+/* Declares the labels of a text as local labels before it. */
 static void open_text(tj_graph_emitter *this, const tj_graph_text *text, tj_confined *confined)
 {
     tj_graph_read(this, text, confined);
@@ -276,9 +276,8 @@ static void open_text(tj_graph_emitter *this, const tj_graph_text *text, tj_conf
         tj_graph_line(this, "__label__ %s;", confined->labels.items[i]);
 }
 
-/* Refuses arrays of variable length behind a failure code: C has no jump over their
- * declarations. Only the compiler knows which sizes are constant, so it makes the test, under
- * the line of the text. */
+/* Refuses variable-length arrays after a failure code, because C cannot jump over their declarations. Only
+ * the compiler knows which sizes are constant, so it makes the test, in the line of the text. */
 static void test_arrays(tj_graph_emitter *this, const tj_graph_text *text,
                         const tj_confined *confined)
 {
@@ -293,7 +292,7 @@ static void test_arrays(tj_graph_emitter *this, const tj_graph_text *text,
     }
 }
 
-/* Writes a text of a block, under its own numbering. */
+/* Writes a text of a block, under its own line numbers. */
 static void add_text(tj_graph_emitter *this, const tj_graph_text *text)
 {
     tj_confined confined = {0};

@@ -1,9 +1,8 @@
-/* emit_implied.c: headers of the package that a function gets without asking.
+/* emit_implied.c: includes headers of the package that a function gets without asking.
  *
- * C has no operators for complex numbers and float16 here, so that functions with such operands compute by
- * calls. Snippets that name one get the header, behind the function's own header. Who has a function or
- * macro of that name, or files that may have one, keeps it.
- */
+ * Here C has no operators for complex numbers and float16, so functions with such operands compute by calls.
+ * Snippets that name such a function get the header, after the function's own header. It is omitted if the
+ * header, or a file that it includes, may define a function or macro of that name. */
 #include <string.h>
 
 #include "emit/emit.h"
@@ -32,7 +31,7 @@ static bool is_for(int header, const char *ctype)
     return ctype && tj_word_among(ctype, strlen(ctype), implied[header].ctypes);
 }
 
-/* Fields of structured dtypes have one of the types. */
+/* Returns true if a field of a structured dtype has one of the types. */
 static bool records_have(const tj_spec *spec, int header)
 {
     return spec->records &&
@@ -51,13 +50,14 @@ bool tj_implied_header_fits(int header, const tj_spec *spec)
     return false;
 }
 
-/* What texts do with the names of a header. */
+/* How texts use the names of a header. */
 typedef struct use {
     const char *names;
     bool calls, own, failed;
 } use;
 
-/* `double cabs(...)`, `#define cabs(...)` and `return cabs(...)` begin with a name. */
+/* Returns true if the text declares the name: `double cabs(...)` or `#define cabs(...)`, but not `return
+ * cabs(...)`. */
 static bool is_declared(const tj_tokens *tokens, size_t i)
 {
     return i > 0 && tokens->items[i - 1].kind == TJ_TOKEN_NAME &&

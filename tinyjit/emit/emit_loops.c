@@ -1,21 +1,18 @@
-/* emit_loops.c: the loops of one type set for the system's compiler.
+/* emit_loops.c: writes the loops of one type set for the system's compiler.
  *
- * The snippet is an inline function that is written once (or one that is called, where
- * its text takes stack that only its end gives back: body.c). Around it stand loops
- * in variants, each of them a function in which something is constant: the steps
- * from slice to slice, strides, dims. The loop that is exported looks at the call,
- * cheapest test first, and takes the first variant that fits; the last ones fit
- * always.
+ * The snippet is an inline function that is written once (or a function that is called, if its text takes
+ * stack that is freed only when the function returns: body.c). The loops around it come in variants. Each
+ * variant is a function in which something is constant: the steps from slice to slice, strides, or dims. The
+ * exported loop tests the properties of the call, the cheapest first, and runs the first variant that fits;
+ * the last ones always fit.
  *
- * Operands are parameters that are restrict in every variant but "aliased": the
- * call path has excluded overlap, apart from the exact same view as input and as
- * output where that is allowed. Then the addresses are equal, and the loop takes a
- * "same" variant, in which both are one pointer, or "aliased". A cookie may keep the
- * address of an output, through which a slice then reads: nothing is restrict there.
+ * Operands are parameters that are restrict in every variant except "aliased": the call path excludes
+ * overlap, except that an input and an output may be exactly the same view if that is allowed. Their
+ * addresses are then equal, and the loop runs a "same" variant, in which both are one pointer, or "aliased".
+ * A cookie may keep the address of an output, through which a later slice reads; then nothing is restrict.
  *
- * A text for a call that is running has the one variant that this call takes. For all others
- * its loop calls the one that is in place, the tcc tier's, which is a constant there.
- */
+ * The text for a running call has only the variant that this call needs. For all other calls, its loop calls
+ * the current loop of the tcc tier, whose address is a constant in the text. */
 #include <stdint.h>
 #include <string.h>
 
@@ -23,16 +20,16 @@
 
 enum {
     SMALL_SLICE = 16, /* elements */
-    MAX_SPECIAL_INPUTS = 3 /* that have variants of their own: compiling takes time */
+    MAX_SPECIAL_INPUTS = 3 /* more get no variants of their own, because compiling takes time */
 };
 
-/* Something to be emitted for a type set. */
+/* The loops of one type set that are being emitted. */
 typedef struct loops {
     tj_emitter *emitter;
     const tj_user_code *snippet;
     int t;
-    bool may_be_same;  /* some input and some output can be the exact same view */
-    tj_variant *found; /* for a running call: the first one that it takes */
+    bool may_be_same;  /* an input and an output can be exactly the same view */
+    tj_variant *found; /* for a running call: the first variant that fits */
 } loops;
 
 static bool wants_data(const loops *this, int k)
@@ -48,9 +45,8 @@ static bool has_core_dims(const tj_spec *spec)
     return false;
 }
 
-/* Small slices side by side in memory are vectorised by picking them apart, for which gcc
- * needs many more instructions in vectors of 64 bytes than of 32: half the speed
- * for products of 3-vectors. */
+/* gcc vectorises contiguous small slices by permuting their elements. For this it needs many more
+ * instructions with vectors of 64 bytes than of 32: products of 3-vectors then run at half the speed. */
 static void emit_vector_width(tj_text *out)
 {
     tj_text_puts(out, "#ifndef CWJ_HALF_VECTORS\n"
@@ -63,9 +59,9 @@ static void emit_vector_width(tj_text *out)
                       "#endif\n\n");
 }
 
-/* ---- what is known of dims ----------------------------------------------------- */
+/* ---- properties of dims --------------------------------------------------------- */
 
-/* The sizes of all types are known. */
+/* Returns true if the sizes of all types are known. */
 static bool has_sizes(const loops *this)
 {
     for (int k = 0; k < this->emitter->spec->noperands; k++)
@@ -74,7 +70,7 @@ static bool has_sizes(const loops *this)
     return true;
 }
 
-/* All dims are constants. */
+/* Returns true if all dims are constant. */
 static bool is_dense_possible(const loops *this, const tj_variant *variant)
 {
     const tj_spec *spec = this->emitter->spec;
@@ -85,9 +81,9 @@ static bool is_dense_possible(const loops *this, const tj_variant *variant)
     return has_sizes(this);
 }
 
-/* The named dims that are not constant, as locals. In a variant for contiguous
- * slices an int holds them, says the test: with the cast, the compiler sees that
- * an int as index, which may wrap around with -fwrapv, reaches its limit first. */
+/* Emits the named dims that are not constant, as locals. In a variant for contiguous slices, the test has
+ * shown that they fit in an int. The cast shows the compiler that an int index, which may wrap around with
+ * -fwrapv, reaches the limit before it wraps. */
 static void emit_dim_locals(const loops *this, const tj_variant *variant)
 {
     const tj_emitter *emitter = this->emitter;
@@ -99,7 +95,7 @@ static void emit_dim_locals(const loops *this, const tj_variant *variant)
                            emitter->named[n].axis);
 }
 
-/* The bytes of a whole slice whose dims are constants of the variant. */
+/* Returns the bytes of a whole slice whose dims are constant in the variant. */
 static ptrdiff_t slice_size(const loops *this, const tj_variant *variant, int k)
 {
     const tj_operand *operand = &this->emitter->spec->operands[k];
@@ -109,7 +105,7 @@ static ptrdiff_t slice_size(const loops *this, const tj_variant *variant, int k)
     return size;
 }
 
-/* The step from slice to slice of the variant for dense slices. */
+/* Returns the step from slice to slice of the variant for dense slices. */
 static ptrdiff_t dense_step(const loops *this, const tj_variant *variant, int k)
 {
     const tj_spec *spec = this->emitter->spec;
@@ -119,7 +115,7 @@ static ptrdiff_t dense_step(const loops *this, const tj_variant *variant, int k)
            spec->windows[k].steps[spec->operands[k].ndims - 1];
 }
 
-/* Of constant dims. */
+/* For constant dims. */
 static bool has_small_slices(const loops *this, const tj_variant *variant)
 {
     for (int k = 0; k < this->emitter->spec->noperands; k++)
@@ -223,7 +219,7 @@ static void emit_and(const loops *this, bool *first)
     *first = false;
 }
 
-/* The exact same view may be input k and output j. */
+/* Returns true if input k and output j may be exactly the same view. */
 static bool may_be_same(const tj_spec *spec, int k, int j)
 {
     const tj_operand *input = &spec->operands[k], *output = &spec->operands[j];
@@ -328,8 +324,8 @@ static const tj_variant unit = {"unit", .dense = true}, general = {.what = "gene
 
 typedef void visitor(const loops *this, const tj_variant *variant);
 
-/* True where calls keep steps that the variant for dense slices does not have.
- * Steps that are all 0 are those of calls of one slice. */
+/* Returns true if calls always have the same steps, and these differ from the variant for dense slices. If
+ * all steps are 0, the calls have one slice. */
 static bool is_steady(const loops *this, const tj_variant *dense)
 {
     const tj_profile *profile = tj_profile_of(this->emitter, this->t);
@@ -344,7 +340,7 @@ static bool is_steady(const loops *this, const tj_variant *dense)
     return moves && differs;
 }
 
-/* Variants for one scalar among arrays. */
+/* Visits the variants for one scalar among arrays. */
 static void visit_scalars(const loops *this, visitor *visit)
 {
     const tj_spec *spec = this->emitter->spec;
@@ -358,8 +354,8 @@ static void visit_scalars(const loops *this, visitor *visit)
                                       .contiguous = has_core_dims(spec)});
 }
 
-/* Variants in which one input is the output, too: an operation on arrays in place, for which the other
- * of two may be a scalar. */
+/* Visits the variants in which one input is also the output: an in-place operation on arrays, whose other
+ * input may be a scalar. */
 static void visit_same(const loops *this, visitor *visit)
 {
     const tj_spec *spec = this->emitter->spec;
@@ -400,7 +396,7 @@ static void visit_slices(const loops *this, visitor *visit)
     if (is_dense_possible(this, &dense) && (!profile || profile->contiguous))
         visit(this, &dense);
     if (this->emitter->spec->windows && !this->emitter->profiles && is_dense_possible(this, &dense))
-        visit_scalars(this, visit); /* else a profile comes to ask for them */
+        visit_scalars(this, visit); /* otherwise a profile asks for them later */
     if (profile && is_steady(this, &dense))
         visit(this, &steady);
     if (profile && profile->contiguous)
@@ -416,7 +412,7 @@ static void visit_all(const loops *this, visitor *visit)
         visit_slices(this, visit);
     else
         visit_elementwise(this, visit);
-    /* Steps that are not known hinder the compiler more than overlap does. */
+    /* For the compiler, unknown steps are worse than overlap. */
     if (has_core_dims(spec) || !this->may_be_same)
         visit(this, &general);
     if (this->may_be_same)
@@ -466,7 +462,8 @@ static bool has_strides(const loops *this, const tj_variant *variant)
     return true;
 }
 
-/* As emit_choice() lets the loop decide, for a call whose operands share no memory. */
+/* Returns true if the loop that emit_choice() writes would choose this variant for the running call, whose
+ * operands share no memory. */
 static bool takes(const loops *this, const tj_variant *variant)
 {
     bool moves = variant->dense || variant->steady;
@@ -489,12 +486,12 @@ void tj_emit_loop_in_place(tj_emitter *emitter, int t)
                    (size_t)(uintptr_t)emitter->running->loops[t]);
 }
 
-/* How many pairs of an input and an output are one and the same view. */
+/* Emits the number of pairs of an input and an output that are the same view. */
 static void emit_same(const loops *this)
 {
     const tj_spec *spec = this->emitter->spec;
     if (!this->may_be_same || (!has_core_dims(spec) && !is_dense_possible(this, &unit)))
-        return; /* nothing but "aliased" */
+        return; /* only "aliased" exists */
     const char *between = "    const int cwj_same = ";
     tj_text *out = this->emitter->out;
     for (int k = 0; k < spec->noperands; k++)
@@ -506,7 +503,7 @@ static void emit_same(const loops *this)
     tj_text_puts(out, ";\n");
 }
 
-/* All variants, or the one of the running call. */
+/* Visits all variants, or only that of the running call. */
 static void visit_wanted(const loops *this, visitor *visit)
 {
     if (!this->emitter->running) {
@@ -532,7 +529,7 @@ void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
     tj_emit_loop_head(emitter, t);
     emit_same(&this);
     if (has_sizes(&this))
-        emit_dim_locals(&this, &general); /* which the choices compare with */
+        emit_dim_locals(&this, &general); /* the tests compare with these */
     visit_wanted(&this, emit_choice);
     if (emitter->running) {
         tj_text_puts(emitter->out, "    return ");

@@ -1,4 +1,4 @@
-/* emit_pieces.c: small pieces of a function's C text: names, types, dims, #line. */
+/* emit_pieces.c: writes small pieces of a function's C text: names, types, dims, #line. */
 #include <string.h>
 
 #include "emit/emit.h"
@@ -26,7 +26,7 @@ bool tj_extra_is_pointer(const tj_extra *extra)
     return strchr(extra->c_type, '*') != NULL;
 }
 
-/* A word of a type that a variable which is assigned cannot have. */
+/* Returns true for a qualifier that a variable cannot have if it is assigned later. */
 static bool is_qualifier(const char *word, size_t length)
 {
     return (length == 5 && !memcmp(word, "const", 5)) ||

@@ -1,15 +1,12 @@
-/* emit_slices.c: the user's snippets, and the loops that run slices.
+/* emit_slices.c: writes the user's snippets, and the loops that run slices.
  *
- * A snippet becomes the body of a function of its own, with the values that it
- * names as parameters and no others. libtcc never inlines, so that a call per
- * slice costs more than many slices do: a slice whose text runs through to its
- * last `return true;` (body.c) stands in the loop itself. That loop is made of a
- * label and a goto, in which a stray `break` is an error as it is in a function,
- * and `return` is a macro there that does not compile: what a macro of the user's
- * returns is an error too, upon which define.c takes the form with functions.
- * Variants for unit strides were measured and left out: they gain 2 to 11 %, for
- * twice the text to compile.
- */
+ * A snippet becomes the body of a separate function, whose parameters are only the values that it names.
+ * libtcc never inlines, so one call per slice would take longer than many slices do. A slice whose text runs
+ * to its last `return true;` (body.c) is therefore written into the loop itself. That loop consists of a
+ * label and a goto, so that a stray `break` is an error as it is in a function. `return` is a macro there
+ * that does not compile, so a return in a macro of the user is an error, too; define.c then uses the form
+ * with functions. Variants for unit strides were measured and omitted: they gain 2 to 11 % for twice the text
+ * to compile. */
 
 #include "emit/emit.h"
 
@@ -34,9 +31,9 @@ void tj_emit_loop_head(tj_emitter *this, int t)
                    t, this->spec->name);
 }
 
-/* ---- a slice in a function of its own ---------------------------------------- */
+/* ---- a slice as a separate function ------------------------------------------- */
 
-/* The snippet's function and its loop. */
+/* Emits the snippet's function and its loop. */
 static void emit_apart(tj_emitter *this, const tj_user_code *snippet, int t)
 {
     const tj_spec *spec = this->spec;
@@ -60,7 +57,7 @@ static void emit_apart(tj_emitter *this, const tj_user_code *snippet, int t)
 
 /* ---- a slice in the loop itself ---------------------------------------------- */
 
-/* The text between two places keeps its lines when something else stands there. */
+/* Replaces the text between two places and keeps its number of lines. */
 static void emit_instead(tj_emitter *this, const char *instead, const char *text, tj_span span)
 {
     tj_text_puts(this->out, instead);
@@ -69,7 +66,7 @@ static void emit_instead(tj_emitter *this, const char *instead, const char *text
             tj_text_puts(this->out, "\n");
 }
 
-/* The body, without its returns. */
+/* Emits the body without its returns. */
 static void emit_direct_text(tj_emitter *this, const tj_piece *piece, const tj_body *body)
 {
     size_t at = 0;
@@ -85,7 +82,7 @@ static void emit_direct_text(tj_emitter *this, const tj_piece *piece, const tj_b
     tj_emit_own_line(this);
 }
 
-/* What makes a hidden return, or another meaning of these words, an error. */
+/* Emits macros that make a hidden return, or another meaning of these words, an error. */
 static void emit_guards(tj_emitter *this)
 {
     tj_text_puts(this->out, "    _Static_assert(true && !false, \"true and false are changed\");\n"

@@ -1,8 +1,7 @@
-/* emit_tables.c: the constant tables that describe a function to the call path.
+/* emit_tables.c: writes the constant tables that describe a function to the call path.
  *
- * Members are given by position, not by name: the text stands behind the user's
- * header, whose macros may well be called `name` or `flags`.
- */
+ * Members are initialised by position, not by name: the user's header precedes the tables, and may define
+ * macros called `name` or `flags`. */
 #include <string.h>
 
 #include "emit/emit.h"
@@ -191,7 +190,7 @@ static void emit_flags(int flags, tj_text *out)
     tj_text_puts(out, *separator ? "" : "0");
 }
 
-/* "cwj_KIND__NAME", or NULL where there is none. */
+/* Emits "cwj_KIND__NAME", or NULL if it does not exist. */
 static void emit_pointer(const tj_spec *spec, bool there, const char *kind, tj_text *out)
 {
     if (there)

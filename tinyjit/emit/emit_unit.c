@@ -1,16 +1,15 @@
-/* emit_unit.c: from the description of a function to the C text of its unit.
+/* emit_unit.c: writes the C text of a function's unit from its description.
  *
- * Only what varies is generated: accessors, the user's snippets with one strided
- * loop per type set (emit_slices.c; emit_loops.c for the system's compiler), and
- * the tables that describe the function to the call path (emit_tables.c).
+ * Only the variable parts are generated: accessors, the user's snippets with one strided loop per type set
+ * (emit_slices.c; emit_loops.c for the system's compiler), and the tables that describe the function to the
+ * call path (emit_tables.c).
  *
- * Generated names are `cwj_KIND__NAME`, NAME being the function's, so that no
- * two functions of a module share one and none is a name of abi.h. A value's
- * name, such as dims_slice__a, is the same in the loop and in the snippet.
+ * Generated names are `cwj_KIND__NAME`, where NAME is the function's name. So no two functions of a module
+ * share a name, and none has a name of abi.h. A value's name, such as dims_slice__a, is the same in the loop
+ * and in the snippet.
  *
- * Every snippet has its own file in #line. Behind it the numbering of the
- * generated text goes on, so that a fault there is recognised as ours.
- */
+ * Every snippet has its own file name in #line. After it the line numbers of the generated text continue, so
+ * that messages show that a fault there is ours. */
 #include <string.h>
 
 #include "emit/emit.h"
@@ -53,8 +52,8 @@ static void emit_extras(tj_emitter *this)
     tj_text_printf(this->out, "} cwj_extras__%s;\n\n", spec->name);
 }
 
-/* A default is the user's text: parentheses keep it one expression. The first stands in
- * the user's line: compilers say there what cannot be assigned. */
+/* A default is the user's text: parentheses make it one expression. The first stands in the user's line,
+ * because compilers report there that a value cannot be assigned. */
 static void emit_default(tj_emitter *this, const tj_extra *extra)
 {
     tj_text_printf(this->out, "    cwj->%s =\n", extra->name);
@@ -92,7 +91,7 @@ static void emit_typeset(tj_emitter *this, tj_user_code *snippet, int t)
         tj_emit_slice(this, snippet, t);
 }
 
-/* Validate and cleanup: the text as a function, and the one that the call path calls. */
+/* Emits validate or cleanup: the text as a function, and the function that the call path calls. */
 static void emit_once(tj_emitter *this, const tj_user_code *snippet)
 {
     bool cleans = snippet->kind == TJ_CLEANUP_CODE;
@@ -170,7 +169,7 @@ static void emit_snippets(tj_emitter *this, int part)
             emit_snippet(this, &spec->typesets[t].body, TJ_SLICE_CODE, t);
 }
 
-/* Notes each named dim where it appears first. */
+/* Records the first occurrence of each named dim. */
 static void collect_named(tj_emitter *this)
 {
     const tj_spec *spec = this->spec;
@@ -187,7 +186,7 @@ static void collect_named(tj_emitter *this)
         }
 }
 
-/* Everything of the function behind the header, without its tables. */
+/* Emits everything of the function after the header, except its tables. */
 static void emit_body(tj_emitter *this, int part)
 {
     const tj_piece *header = &this->spec->header;
@@ -220,7 +219,7 @@ static tj_status end(tj_emitter *this)
     return this->out->failed ? TJ_NO_MEMORY : TJ_OK;
 }
 
-/* What an included file must leave alone. */
+/* Adds a check that an included file defines none of these words as macros. */
 static void add_guard(const tj_spec *spec, tj_text *guard)
 {
     tj_text_puts(guard, "#if " TJ_OUR_WORDS);
@@ -254,7 +253,7 @@ static void emit_implied_headers(tj_emitter *this)
             tj_text_printf(this->out, "#include <%s>\n\n", tj_implied_header(header));
 }
 
-/* "cwj_loops__NAME", the loops of all type sets. */
+/* Emits "cwj_loops__NAME", the loops of all type sets. */
 static void emit_loop_table(tj_emitter *this)
 {
     const tj_spec *spec = this->spec;
@@ -269,7 +268,8 @@ static void emit_loop_table(tj_emitter *this)
     tj_text_puts(this->out, "};\n");
 }
 
-/* An index may be unsigned, and goes through a pointer, so that what is no integer does not compile there either. */
+/* An index may be unsigned. It is passed through a pointer, so that an index that is not an integer does not
+ * compile. */
 static const char checked_entries[] =
     "npy_intp cwj_debugged_index(const cwj_call *cwj, int operand, int axis, int is_unsigned, "
     "const "
@@ -283,7 +283,7 @@ static const char checked_entries[] =
     "#define CWJ_NUMBER_WITHIN(format, limit, i) cwj_debugged_number(format, limit, "
     "CWJ_INTEGER_AND_SIGN(i))\n\n";
 
-/* In front of the body. The text for the cc tier is nobody's to read. */
+/* Emits the text before the body. Nobody reads the text for the cc tier, so that has no legend. */
 static void emit_top(tj_emitter *this)
 {
     tj_emit_own_line(this);
@@ -295,7 +295,7 @@ static void emit_top(tj_emitter *this)
     emit_implied_headers(this);
 }
 
-/* A text that is compiled in memory: a unit, or in the form TJ_FAST the loops alone. */
+/* Emits a text that is compiled in memory: a unit, or, in the form TJ_FAST, only the loops. */
 static tj_status emit_text(tj_emitter *this, int part)
 {
     this->file = this->spec->generated;
@@ -314,8 +314,7 @@ tj_status tj_emit_function(const tj_spec *spec, int part, int form, tj_text *tex
     return emit_text(&(tj_emitter){.spec = spec, .out = text, .form = form}, part);
 }
 
-/* Nobody calls the defaults and the snippets beside slices here, but the compiler says what it
- * refuses in them. */
+/* Nothing calls the defaults and the other snippets in this text, but the compiler reports errors in them. */
 tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, const tj_running *running,
                         bool all_names, tj_text *text)
 {

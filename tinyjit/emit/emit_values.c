@@ -1,29 +1,27 @@
-/* emit_values.c: the values that a snippet names, and its accessors.
+/* emit_values.c: writes the values that a snippet names, and its accessors.
  *
- * A snippet's function gets the values that the snippet names as parameters and
- * no others. A value has the same name in the snippet and in the loop that
- * passes it. Where names may hide (## in a macro, macros of an included file),
- * everything is passed.
+ * The parameters of a snippet's function are only the values that the snippet names. A value has the same
+ * name in the snippet and in the loop that passes it. If names may be hidden (## in a macro, macros of an
+ * included file), all values are passed.
  *
- * A snippet that stands in the loop itself gets them as locals of the loop. It
- * could change a parameter for one slice, but not a local for all that follow:
- * so these are const, or set anew for each slice. A compiler that keeps no value
- * in a register loads each from the stack at every use: strides are therefore
- * scalars, and dims that are only indexed a local array, one load each.
+ * A snippet that is written into the loop gets the values as locals of the loop. A snippet may change a
+ * parameter for one slice, but it must not change a local for all later slices, so the locals are const, or
+ * set again for each slice. A compiler that keeps no value in a register loads each from the stack at every
+ * use. Strides are therefore scalars, and dims that are only indexed are a local array, so that each use is
+ * one load.
  *
- * np.bool_ is _Bool, but its memory can hold any byte, which a _Bool must not: inputs
- * are read as bytes and converted; what is both input and output gets 0 and 1 first.
- */
+ * np.bool_ is _Bool, but its memory can hold any byte, which a _Bool must not. Inputs are therefore read as
+ * bytes and converted; operands that are both input and output are set to 0 or 1 first. */
 #include <string.h>
 
 #include "emit/emit.h"
 #include "read/lexer.h"
 
-/* The geometry of an operand, as snippets may name it. */
+/* A property of an operand's geometry that snippets may name. */
 typedef struct fact {
     const char *type;
     const char *prefix;
-    const char *member; /* of cwj_operand */
+    const char *member; /* member of cwj_operand */
     bool is_core;       /* one per core dim */
 } fact;
 
@@ -40,16 +38,18 @@ enum {
     NGEOMETRIES = sizeof(geometries) / sizeof(*geometries)
 };
 
-#define CHECK "CHECK_CONTIGUOUS_AND_SETERROR" /* what raises; CHECK_CONTIGUOUS only asks */
+#define CHECK \
+    "CHECK_CONTIGUOUS_AND_SETERROR" /* this raises; CHECK_CONTIGUOUS only returns the
+                                                 answer */
 
 const char *tj_const_of(const tj_operand *operand)
 {
     return operand->role == TJ_IN ? "const " : "";
 }
 
-/* ---- which values a snippet names ------------------------------------------ */
+/* ---- the values that a snippet names ----------------------------------------- */
 
-/* The header counts as well: its macros may name values. */
+/* The header counts, too: its macros may name values. */
 static bool wants(const tj_emitter *this, const tj_user_code *snippet, const char *prefix,
                   const char *name)
 {
@@ -83,7 +83,7 @@ bool tj_snippet_wants_strides(const tj_emitter *this, const tj_user_code *snippe
            wants(this, snippet, "strides_slice__", this->spec->operands[k].name);
 }
 
-/* Inlined snippets have the strides of their accessors as scalars. */
+/* The accessors of inlined snippets use the strides as scalars. */
 static bool wants_geometry(const tj_emitter *this, const tj_user_code *snippet, int k, int g)
 {
     const tj_operand *operand = &this->spec->operands[k];
@@ -93,8 +93,8 @@ static bool wants_geometry(const tj_emitter *this, const tj_user_code *snippet, 
             wants(this, snippet, geometries[g].prefix, operand->name));
 }
 
-/* An array of npy_intp of which an inlined snippet only reads members, by
- * number: it can be a local array, behind a macro of its name. */
+/* Returns true for an array of npy_intp whose members an inlined snippet only reads, by number. It can be a
+ * local array, accessed through a macro with its name. */
 static bool is_local_array(const tj_emitter *this, const tj_user_code *snippet, int k, int g)
 {
     const tj_operand *operand = &this->spec->operands[k];
@@ -128,13 +128,13 @@ static bool wants_cookie(const tj_emitter *this, const tj_user_code *snippet)
 
 /* ---- values: as locals of a loop, its arguments, a snippet's parameters ------ */
 
-/* The values of one operand share a line of the list. */
+/* The values of one operand are written on one line of the list. */
 static void begin_group(tj_emitter *this)
 {
     this->group = this->out->length;
 }
 
-/* The column at which the text ends, from 0. */
+/* Returns the column at which the text ends, from 0. */
 static size_t column_of(const tj_text *out)
 {
     size_t column = 0;
@@ -143,7 +143,7 @@ static size_t column_of(const tj_text *out)
     return column;
 }
 
-/* A list breaks its lines between groups. */
+/* Emits a comma; lists break their lines between groups. */
 static void emit_separator(tj_emitter *this, tj_value_use use)
 {
     bool within = this->group != this->out->length;
@@ -155,7 +155,7 @@ static void emit_separator(tj_emitter *this, tj_value_use use)
         tj_text_puts(this->out, use == TJ_AS_ARGUMENT ? ",\n                " : ",\n    ");
 }
 
-/* A value as a parameter or as an argument. */
+/* Emits a value as a parameter or as an argument. */
 static void emit_passed(tj_emitter *this, tj_value_use use, const char *type, const char *prefix,
                         const char *name)
 {
@@ -163,7 +163,7 @@ static void emit_passed(tj_emitter *this, tj_value_use use, const char *type, co
     tj_text_printf(this->out, "%s%s%s", use == TJ_AS_PARAMETER ? type : "", prefix, name);
 }
 
-/* A local array without initialiser: libtcc would call memset() for one. */
+/* Emits a local array without initialiser, because libtcc would call memset() for one. */
 static void emit_local_array(tj_emitter *this, int k, const char *member)
 {
     const tj_operand *operand = &this->spec->operands[k];
@@ -196,8 +196,8 @@ static void emit_geometry_local(tj_emitter *this, const tj_user_code *snippet, i
                        !strcmp(geometry->type, "const int ") ? "(int)" : "", k, geometry->member);
 }
 
-/* The slice's address, which the loop moves on; inlined snippets have each of
- * their strides besides. */
+/* Emits the slice's address, which the loop increments; inlined snippets also get each of the slice's
+ * strides. */
 static void emit_data_local(tj_emitter *this, const tj_user_code *snippet, int k)
 {
     const tj_operand *operand = &this->spec->operands[k];
@@ -220,7 +220,7 @@ static void emit_data_local(tj_emitter *this, const tj_user_code *snippet, int k
                        i, name, k, i);
 }
 
-/* What snippets get of an extra argument: its address, or the pointer that it is. */
+/* Emits the value of an extra argument for snippets: its address, or the pointer that it is. */
 static void emit_extra_pointer(tj_emitter *this, const tj_extra *extra)
 {
     bool pointer = tj_extra_is_pointer(extra);
@@ -229,7 +229,7 @@ static void emit_extra_pointer(tj_emitter *this, const tj_extra *extra)
     tj_text_puts(this->out, pointer ? " " : " *");
 }
 
-/* For the system's compiler, a copy: no store through an output can change it. */
+/* For the system's compiler, emits a copy, which no store through an output can change. */
 static void emit_extra_local(tj_emitter *this, const tj_user_code *snippet, const tj_extra *extra)
 {
     bool pointer = tj_extra_is_pointer(extra), copied = this->variant && !pointer;
@@ -310,7 +310,7 @@ void tj_emit_slice_data(tj_emitter *this, const tj_user_code *snippet)
 
 /* ---- accessors ------------------------------------------------------------- */
 
-/* The name of an index of item__X(): i, j, k, or i0, i1, ... where there are many. */
+/* Emits the name of an index of item__X(): i, j, k, or i0, i1, ... if there are many. */
 static void emit_index(tj_emitter *this, int ndims, int axis)
 {
     if (ndims <= 3)
@@ -325,8 +325,8 @@ static bool is_bool(const tj_user_code *snippet, int k)
     return ctype && !strcmp(ctype, TJ_BOOL_CTYPE);
 }
 
-/* The name of the address at which accessors start: the variable that the snippet itself may
- * change, if it names that. */
+/* Returns the name of the address at which accessors start. If the snippet names data_slice__X, which it may
+ * change, it is that variable. */
 static const char *item_base(const tj_emitter *this, const tj_user_code *snippet, int k)
 {
     const char *name = this->spec->operands[k].name;
@@ -334,7 +334,7 @@ static const char *item_base(const tj_emitter *this, const tj_user_code *snippet
                                                                            : "data_slice__";
 }
 
-/* An index of item__X(). */
+/* Emits the use of an index of item__X(). */
 static void emit_used_index(tj_emitter *this, int k, int axis)
 {
     if (this->spec->checked && !(this->form & TJ_FAST))
@@ -371,7 +371,7 @@ static void emit_define_item(tj_emitter *this, const tj_user_code *snippet, int 
     tj_text_puts(this->out, "))\n");
 }
 
-/* An index of an operand's loop. */
+/* Emits the head of a loop over the indices of axis i of operand k. */
 static void emit_loop_index(tj_emitter *this, int i, int k)
 {
     tj_text_printf(this->out,
@@ -421,7 +421,7 @@ static void emit_accessors(tj_emitter *this, const tj_user_code *snippet)
     }
 }
 
-/* CHECK_CONTIGUOUS__a() and its kin, for operand k or, with -1, for all. */
+/* Emits CHECK_CONTIGUOUS__a() or the macro that raises, for operand k, or for all if k is -1. */
 static void emit_check(tj_emitter *this, const tj_user_code *snippet, int k, bool raises)
 {
     const char *prefix = raises ? CHECK "__" : "CHECK_CONTIGUOUS__";

@@ -1,9 +1,8 @@
-/* emit_variants.c: what is constant in a variant of a loop: dims and strides.
+/* emit_variants.c: computes the constants in a variant of a loop: dims and strides.
  *
- * They are those of a profile, or follow from each other where slices are contiguous.
- * Of a window it is the stride of its last axis alone: the others change with the size
- * of the image, and vector code does not need them.
- */
+ * They are those of a profile, or follow from each other if slices are contiguous. Of a window, only the
+ * stride of the last axis is constant: the others change with the image size, and vector code does not need
+ * them. */
 #include "emit/emit.h"
 
 const tj_profile *tj_profile_of(const tj_emitter *emitter, int t)
@@ -12,7 +11,7 @@ const tj_profile *tj_profile_of(const tj_emitter *emitter, int t)
     return profile && profile->known ? profile : NULL;
 }
 
-/* The profile's stride of axis i of operand k's slice; i = -1: its step. */
+/* Returns the profile's stride of axis i of operand k's slice; i = -1: its step. */
 static ptrdiff_t steady_stride(const tj_emitter *emitter, int t, int k, int i)
 {
     int at = i < 0 ? k : emitter->spec->noperands + i;
@@ -30,7 +29,7 @@ ptrdiff_t tj_constant_dim(const tj_emitter *emitter, const tj_variant *variant, 
     return profile ? profile->named[tj_named_dim(emitter, dim->name)] : -1;
 }
 
-/* A constant, or the local that holds it. */
+/* Emits a constant, or the local that holds it. */
 static void emit_dim(tj_emitter *emitter, const tj_variant *variant, int t, const tj_dim *dim)
 {
     ptrdiff_t size = tj_constant_dim(emitter, variant, t, dim);
@@ -50,7 +49,7 @@ bool tj_is_free_stride(const tj_emitter *emitter, int k, int i)
     return tj_is_window(emitter, k) && i >= 0 && i + 1 < emitter->spec->operands[k].ndims;
 }
 
-/* Neighbouring windows share memory. */
+/* Windows overlap, so the step is a number of elements, not the size of a window. */
 static void emit_window_stride(tj_emitter *emitter, int t, int k, int i)
 {
     int last = emitter->spec->operands[k].ndims - 1;
