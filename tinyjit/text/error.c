@@ -1,9 +1,7 @@
-/* error.c: filling and emptying a tj_error.
+/* error.c: fills and clears a tj_error.
  *
- * `brief` is a static text for each status, so that running out of memory can
- * be reported without allocating; `text` is the whole message where there is
- * memory for it.
- */
+ * `brief` is a static text for each status, so that an out-of-memory error needs no allocation; `text` is the
+ * whole message if there is memory for it. */
 #include "internal.h"
 
 static const char *const briefs[] = {
@@ -57,7 +55,7 @@ tj_status tj_fail(tj_error *error, tj_status status, const char *format, ...)
         tj_text_clear(&text);
         return tj_fail_no_memory(error);
     }
-    /* Only now: the arguments may point into the old text. */
+    /* Clear it only now: the arguments may point into the old text. */
     tj_error_clear(error);
     error->status = status;
     error->brief = briefs[status];

@@ -1,4 +1,4 @@
-/* live.c: counts what lives: memory and objects, over all threads. */
+/* live.c: counts live memory and objects, over all threads. */
 #include "tinyjit.h"
 
 static ptrdiff_t counts[TJ_LIVE_KINDS];

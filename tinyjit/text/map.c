@@ -1,13 +1,12 @@
-/* map.c: from names to addresses, an open hash table.
+/* map.c: maps names to addresses with an open-addressing hash table.
  *
- * Linear probing, at most half full, nothing is ever removed but all at once.
- */
+ * It uses linear probing and is at most half full. Items are never removed one by one. */
 #include "internal.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* A name in two parts, so that a prefix need not be copied in front of it. */
+/* A name in two parts, so that a prefix need not be copied before it. */
 typedef struct key {
     const char *head, *tail;
     size_t head_length, tail_length;
@@ -27,7 +26,7 @@ static bool is_named(const char *name, key wanted)
            !name[wanted.head_length + wanted.tail_length];
 }
 
-/* The slot that holds the name, or the free one where it belongs. */
+/* Returns the slot that holds the name, or the free slot for it. */
 static tj_map_item *slot_for(const tj_map *map, key wanted)
 {
     uint64_t hash = hash_more(0xcbf29ce484222325u, wanted.head, wanted.head_length);

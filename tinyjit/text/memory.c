@@ -1,19 +1,17 @@
-/* memory.c: the allocator seam.
+/* memory.c: allocates the memory of tinyjit.
  *
- * Every byte that tinyjit owns comes from tj_realloc, so that a test can make
- * the k-th allocation fail, for k = 0, 1, 2, ... until a task succeeds. So does what
- * libtcc allocates (region.c), and what csrc/ does not take from Python. Each block begins
- * with its size: what lives is counted to the byte.
- */
+ * All memory of tinyjit comes from tj_realloc(), so that a test can make the k-th allocation fail, for k = 0,
+ * 1, 2, ... until a task succeeds. The same is true for libtcc's memory (region.c) and most memory that csrc/
+ * does not take from Python. Each block begins with its size, so that live memory is counted to the byte. */
 #include "internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* In front of each block. */
+/* Precedes each block. */
 typedef struct header {
-    _Alignas(max_align_t) size_t size; /* of what stands behind */
+    _Alignas(max_align_t) size_t size; /* of the block after it */
 } header;
 
 void *tj_allocate(void *block, size_t old_size, size_t new_size)
@@ -92,7 +90,7 @@ bool tj_grow(void *items, size_t count, size_t *capacity, size_t item_size)
     if (*capacity >= 8)
         wanted *= 2;
     void *old;
-    memcpy(&old, items, sizeof old); /* items points to some type of pointer */
+    memcpy(&old, items, sizeof old); /* the type of *items is some pointer type */
     void *block = tj_realloc(old, *capacity * item_size, wanted * item_size);
     if (!block)
         return false;

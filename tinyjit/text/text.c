@@ -1,8 +1,7 @@
-/* text.c: a growing string, for generated C and for messages.
+/* text.c: implements a growing string, for generated C and for messages.
  *
- * Failure is sticky: after an allocation failed, appends do nothing, so that a
- * writer of a hundred pieces checks `failed` once.
- */
+ * After an allocation has failed, appends do nothing, so that code that writes a hundred pieces checks
+ * `failed` only once. */
 #include "internal.h"
 
 #include <stdint.h>
@@ -66,7 +65,7 @@ void tj_text_puts(tj_text *text, const char *string)
     tj_text_add(text, string, strlen(string));
 }
 
-/* Mostly the room that is there is enough, and one pass will do. */
+/* Usually the available room is enough, so that one pass is sufficient. */
 void tj_text_vprintf(tj_text *text, const char *format, va_list arguments)
 {
     va_list again;
@@ -81,7 +80,7 @@ void tj_text_vprintf(tj_text *text, const char *format, va_list arguments)
         vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     } else if (room) {
-        text->data[text->length] = '\0'; /* what the first pass wrote behind the end */
+        text->data[text->length] = '\0'; /* removes what the first pass wrote after the end */
     }
     va_end(again);
 }
@@ -101,7 +100,7 @@ static void quote_byte(tj_text *text, char byte)
     if (found)
         tj_text_printf(text, "\\%c", escapes[found - special]);
     else if ((unsigned char)byte < 0x20 || byte == 0x7f)
-        tj_text_printf(text, "\\%03o", (unsigned char)byte); /* three digits end by themselves */
+        tj_text_printf(text, "\\%03o", (unsigned char)byte); /* three digits need no terminator */
     else
         tj_text_add(text, &byte, 1);
 }

@@ -1,4 +1,4 @@
-/* words.c: growing lists of strings. */
+/* words.c: implements growing lists of strings. */
 #include "internal.h"
 
 #include <string.h>

@@ -1,11 +1,8 @@
-/* backend.c: libtcc, loaded at run time, behind functions of our own. The only file
- * that knows libtcc.h.
+/* backend.c: loads libtcc at run time and wraps its functions. The only file that includes libtcc.h.
  *
- * It is loaded locally, so that none of its symbols mixes with anybody's. A state
- * is used once: new, what is compiled or added, what is bound, relocate. Nothing
- * is linked (-nostdlib): a unit finds its symbols because they are bound by name
- * before it is relocated.
- */
+ * It is loaded with local visibility, so that its symbols never mix with others. A state is used once: create
+ * it, compile or add, bind, relocate. Nothing is linked (-nostdlib): a unit finds its symbols because they
+ * are bound by name before it is relocated. */
 #define _GNU_SOURCE 1 /* memmem */
 #include "internal.h"
 
@@ -35,22 +32,22 @@ enum {
     MOST_DIRS = 8
 };
 
-/* Set once under the compile lock, constant from then on. */
+/* Set once under the compile lock, then constant. */
 static struct {
     void *handle; /* NULL: not open yet. Never closed. */
 #define MEMBER(name) __typeof__(name) *name;
     LIBTCC_FUNCTIONS(MEMBER)
 #undef MEMBER
-    /* Some builds do not export these. tcc_state is set while libtcc compiles a text:
-     * _tcc_error() then leads to its error exit. */
+    /* Some builds do not export these. tcc_state is set while libtcc compiles a text; then _tcc_error() jumps
+     * to libtcc's error exit. */
     void (*_tcc_error)(const char *format, ...);
     TCCState **tcc_state;
-    bool lost;      /* libtcc was left while it held its own lock */
-    char *lib_dir;  /* owned */
-    char *archive;  /* owned: libtcc1.a */
-    char *dirs[MOST_DIRS];              /* owned: system folders, in use below */
-    const char *snippet_dirs[MOST_DIRS]; /* the small headers first */
-    const char *source_dirs[MOST_DIRS];  /* the system's own first */
+    bool lost; /* libtcc was left while it held its lock */
+    char *lib_dir; /* owned */
+    char *archive; /* owned: libtcc1.a */
+    char *dirs[MOST_DIRS]; /* owned: system folders, referenced below */
+    const char *snippet_dirs[MOST_DIRS]; /* the small headers come first */
+    const char *source_dirs[MOST_DIRS]; /* the system's own headers come first */
 } tcc;
 
 static bool load_functions(void *handle)
@@ -66,7 +63,7 @@ static bool load_functions(void *handle)
     address = tj_shared_object_symbol(handle, "_tcc_error");
     memcpy(&tcc._tcc_error, &address, sizeof address);
     tcc.tcc_state = tj_shared_object_symbol(handle, "tcc_state");
-    /* tcc_relocate had a second parameter before this function came. */
+    /* Before this function was added, tcc_relocate had a second parameter. */
     return tj_shared_object_symbol(handle, "_tcc_setjmp") != NULL;
 }
 
@@ -79,11 +76,11 @@ static char *join(const char *dir, const char *rest)
     return path.data;
 }
 
-/* The two orders of the folders that hold system headers. */
+/* Sets the two search orders of the folders with system headers. */
 static bool set_dirs(const char *lib_dir, const char *include_dir)
 {
     char *own = tj_copy_string(include_dir), *compiler = join(lib_dir, "include");
-    char *whole = join(include_dir, "whole"); /* corrects the system's */
+    char *whole = join(include_dir, "whole"); /* corrects the system's headers */
     tcc.dirs[0] = own;
     tcc.dirs[1] = compiler;
     tcc.dirs[2] = whole;
@@ -119,18 +116,18 @@ static void forget_dirs(void)
 #endif
 #define ABORTED "libtcc gave up on this text (it called abort()): write it in another way" KNOWN
 
-/* ---- its memory ------------------------------------------------------------ */
+/* ---- libtcc's memory ------------------------------------------------------- */
 
 /* One use of libtcc. */
 struct tj_state {
     TCCState *tcc; /* owned; NULL: none, or lost with its memory */
     tj_region region;
-    int file;       /* borrowed: a file in memory that libtcc has opened again, or -1 */
-    bool compiles;  /* inside of a text */
-    bool allocates; /* inside of our functions that libtcc calls for memory */
-    bool erring;    /* on the way to libtcc's own error exit */
-    bool left;      /* in the middle */
-    bool aborted;   /* libtcc has called abort() */
+    int file; /* borrowed: a file in memory that libtcc has also opened, or -1 */
+    bool compiles; /* libtcc is compiling a text */
+    bool allocates; /* libtcc is calling our allocation functions */
+    bool erring; /* libtcc's error exit has been called */
+    bool left; /* libtcc was left in the middle */
+    bool aborted; /* libtcc has called abort() */
 };
 
 static size_t compile_memory = TJ_COMPILE_MEMORY;
@@ -140,8 +137,7 @@ void tj_set_compile_memory(size_t bytes)
     __atomic_store_n(&compile_memory, bytes, __ATOMIC_RELAXED);
 }
 
-/* The use of libtcc that this thread is in. NULL: somebody else has loaded the same library
- * and calls it. */
+/* The use of libtcc that runs in this thread. NULL: other code has loaded the same library and calls it. */
 static _Thread_local tj_state *current;
 
 static bool holds_lock(const tj_state *state)
@@ -149,8 +145,8 @@ static bool holds_lock(const tj_state *state)
     return tcc.tcc_state ? *tcc.tcc_state != NULL : state->compiles;
 }
 
-/* Ends the text that is compiled by libtcc's own error exit, which closes files and
- * gives back its lock. Elsewhere it would exit the process: returns there. */
+/* Ends the compilation by libtcc's own error exit, which closes files and releases its lock. If no text is
+ * being compiled, that would exit the process; then this returns. */
 static void err(tj_state *state, const char *reason)
 {
     if (state->erring || !tcc._tcc_error || !tcc.tcc_state || !*tcc.tcc_state)
@@ -166,10 +162,10 @@ static _Noreturn void leave_in_the_middle(tj_state *state)
     tj_leave_big_stack();
 }
 
-/* Memory was refused. libtcc cannot end while it sets up a text, and forgets a file that
- * it has just opened. So it goes on with the reserve until it returns or
- * needs more than that. Blocks that grow are refused first, since a new block can belong to
- * such a file. The last part of the reserve is for the error's message. */
+/* Called after memory was refused. libtcc cannot stop while it sets up a text, and forgets a file that it has
+ * just opened. So it continues with the reserve until it returns or the reserve is used up. Growing blocks
+ * are refused first, since a new block can belong to such a file. The last part of the reserve is for the
+ * error message. */
 static void *stop(tj_state *state, void *memory, size_t size)
 {
     enum {
@@ -184,7 +180,7 @@ static void *stop(tj_state *state, void *memory, size_t size)
     leave_in_the_middle(state);
 }
 
-/* An abort() of the system's allocator is left alone: its heap is broken. */
+/* An abort() of the system's allocator is not caught, because its heap is broken. */
 void tj_state_on_abort(void)
 {
     tj_state *state = current;
@@ -247,7 +243,7 @@ tj_status tj_backend_open(const char *libtcc, const char *lib_dir, const char *i
 
 const char *const *tj_backend_include_dirs(void)
 {
-    tj_compile_lock(); /* constant once they are there */
+    tj_compile_lock(); /* the members are constant once set */
     tj_compile_unlock();
     return tcc.snippet_dirs;
 }
@@ -271,7 +267,7 @@ static void on_message(void *opaque, const char *line)
     tj_diagnose(opaque, line);
 }
 
-/* Enters libtcc; leave() ends what begins here. */
+/* Enters libtcc; call leave() afterwards. */
 static TCCState *enter(tj_state *state)
 {
     current = state;
@@ -279,7 +275,7 @@ static TCCState *enter(tj_state *state)
     return state->tcc;
 }
 
-/* What libtcc returned is worth nothing when it was refused memory. */
+/* libtcc's result is invalid if it was refused memory. */
 static bool leave(tj_state *state, bool fine)
 {
     current = NULL;
@@ -296,7 +292,7 @@ tj_state *tj_state_new(void)
     return state;
 }
 
-/* More than libtcc copies before it compiles: the text, and the macros twice. */
+/* More than libtcc copies before it compiles: the text once, and the macros twice. */
 static size_t size_to_set_up(const tj_environment *environment, size_t length)
 {
     size_t size = length;
@@ -307,8 +303,8 @@ static size_t size_to_set_up(const tj_environment *environment, size_t length)
     return size;
 }
 
-/* Where #include "..." of files that are there as text looks first, as that of a file does in its
- * own folder. */
+/* Adds folders in which #include "..." of source texts is searched first. For a source file, libtcc searches
+ * the file's folder. */
 static void add_folders_of_texts(TCCState *state, const tj_environment *environment)
 {
     for (size_t i = 0; environment->source_texts && i < environment->sources.count; i++) {
@@ -330,8 +326,8 @@ static void set_options(TCCState *state, const tj_environment *environment, bool
     diagnosis->lenient = whole_files;
     tcc.tcc_set_lib_path(state, tcc.lib_dir);
     tcc.tcc_set_error_func(state, diagnosis, on_message);
-    /* Before the output type, which decides on what is linked. -Wall is what
-     * tells of functions that end without return. */
+    /* These come before the output type, which selects what is linked. -Wall enables the warning about
+     * functions that end without return. */
     tcc.tcc_set_options(state, "-nostdlib -nostdinc -std=c11 -Wall "
                                "-Werror=implicit-function-declaration");
     if (output == TCC_OUTPUT_OBJ)
@@ -343,12 +339,12 @@ static void set_options(TCCState *state, const tj_environment *environment, bool
         tcc.tcc_add_include_path(state, *dir);
     for (; *dirs; dirs++)
         tcc.tcc_add_sysinclude_path(state, *dirs);
-    /* It has <stdatomic.h>, which the headers of Python 3.13 need. */
+    /* libtcc has <stdatomic.h>, which the headers of Python 3.13 need. */
     if (whole_files)
         tcc.tcc_undefine_symbol(state, "__STDC_NO_ATOMICS__");
     for (char **macro = environment->define_macros.items; macro && *macro; macro++)
         tcc.tcc_define_symbol(state, *macro, NULL); /* NAME or NAME=VALUE */
-    /* Which it does not have. What it means to optimizing compilers changes no result. */
+    /* libtcc does not support _Pragma. For optimizing compilers it changes no result. */
     tcc.tcc_define_symbol(state, "_Pragma(x)", "");
 }
 
@@ -375,7 +371,7 @@ bool tj_state_compile(tj_state *state, const char *text)
     return leave(state, !failed);
 }
 
-/* kind: what the file is, whatever its name ends with. */
+/* kind: the type of the file, whatever its extension is. */
 static bool add_file(tj_state *state, const char *path, const char *kind)
 {
     enter(state);
@@ -458,7 +454,7 @@ tj_region *tj_state_region(tj_state *state)
     return &state->region;
 }
 
-/* ---- its end ------------------------------------------------------------------- */
+/* ---- the end of a state -------------------------------------------------------- */
 
 static void end_libtcc(tj_state *state)
 {
@@ -468,16 +464,16 @@ static void end_libtcc(tj_state *state)
     leave(state, true);
 }
 
-/* For x86-64 libtcc stores a long double argument by an instruction that pops it, and pops once
- * more: the next argument, or from an x87 stack that is empty, which is FE_INVALID, or what it has
- * forgotten there. No other compiler spells the first two so, and they are longer than a constant
- * in code can be. */
+/* On x86-64, libtcc passes a long double argument by an instruction that stores and pops it, and then pops
+ * again. The second pop removes the next argument, or a forgotten value, or reads an empty x87 stack, which
+ * raises FE_INVALID. No other compiler encodes the first two instructions this way, and they are too long to
+ * be a constant in code. */
 static void mend_arguments(char *code, size_t size)
 {
 #if defined(__x86_64__)
     static const char pass[] = "\x48\x81\xec\x10\0\0\0" /* sub $16, %rsp */
-                               "\xdb\x7c\x24\0"          /* fstpt 0(%rsp) */
-                               "\xdd\xd8";                /* fstp %st(0) */
+                               "\xdb\x7c\x24\0" /* fstpt 0(%rsp) */
+                               "\xdd\xd8"; /* fstp %st(0) */
     const size_t length = sizeof pass - 1, end = size > 2 * length ? size - 2 * length : 0;
     char *at = code;
     while ((at = memmem(at, (size_t)(code + end - at), pass, length)) != NULL) {
@@ -493,7 +489,7 @@ static void mend_arguments(char *code, size_t size)
 tj_status tj_state_take_code(tj_state *state, tj_code *code, tj_error *error)
 {
     state->region.taken = tj_region_code_at(&state->region, code->memory);
-    end_libtcc(state); /* which takes the permissions away */
+    end_libtcc(state); /* it removes the execute permission */
     code->size = tj_pages_trim(code->memory, code->size);
     mend_arguments(code->memory, code->size);
     if (tj_pages_make_code(code->memory, code->size))

@@ -1,19 +1,16 @@
-/* compile.c: from C text, or another compiler's object, to code in memory, by what
- * backend.c offers of libtcc.
+/* compile.c: compiles C text, or loads another compiler's object, to code in memory, with the functions of
+ * backend.c.
  *
- * Each unit takes a state of its own, which is used once:
+ * Each unit needs a separate state, which is used once:
  *
  *     new state -> compile, or load an object -> bind -> relocate
  *
- * A unit keeps the code and the addresses of what it defines; the state is gone then.
+ * A unit keeps the code and the addresses of its symbols; the state is then freed.
  *
- * libtcc does not tell which names a text leaves undefined until relocation fails,
- * and a state that failed is lost. So every identifier of the text that is
- * somebody's symbol is bound at once; binding what is not used does no harm, and
- * what the unit defines itself stays its own. Should relocation still miss names
- * (reached through macros of a header), they are bound in a second attempt, which
- * also offers libtcc1.a.
- */
+ * libtcc does not report which names a text leaves undefined until relocation fails, and a failed state
+ * cannot be used again. So every identifier of the text that is a known symbol is bound at once. Binding
+ * unused symbols does no harm, and the unit's own definitions take precedence. If relocation still misses
+ * names (used in macros of a header), a second attempt binds them, and also adds libtcc1.a. */
 #include "read/negations.h"
 #include "read/stores.h"
 #include "read/truths.h"
@@ -26,25 +23,25 @@
 
 static const char builtin_prefix[] = "__builtin_";
 
-/* What an attempt at a unit needs and gives. */
+/* The input and output of an attempt to make a unit. */
 typedef struct attempt {
     const tj_environment *environment;
-    const char *text;      /* NULL: the environment's sources */
-    const tj_object *object; /* code of another compiler; NULL: compile text */
+    const char *text; /* NULL: the environment's sources */
+    const tj_object *object; /* another compiler's code; NULL: compile text */
     const tj_names *names; /* identifiers of the text; NULL: unknown */
-    tj_map missed;         /* owned: what an earlier attempt left undefined */
-    bool writes;           /* an object to fd instead of code to memory */
+    tj_map missed; /* owned: the undefined names of an earlier attempt */
+    bool writes; /* writes an object to fd; false: code to memory */
     int fd;
-    bool checks;   /* text is a whole file's, compiled for what is said of it */
-    bool builtins; /* gcc's are declared */
+    bool checks; /* text is a whole file, compiled only for its messages */
+    bool builtins; /* declare gcc's builtins */
     bool retry;
     tj_state *state; /* owned */
     bool relocated;
     bool uses_host;
     bool speaks;
     bool has_state;
-    tj_map symbols;      /* owned: what the code defines, once it is relocated */
-    const tj_code *code; /* borrowed from the state: where these are */
+    tj_map symbols; /* owned: the symbols that the code defines, after relocation */
+    const tj_code *code; /* borrowed from the state: the code of the symbols */
     tj_diagnosis diagnosis;
 } attempt;
 
@@ -58,9 +55,8 @@ static bool set_up(attempt *this)
     return true;
 }
 
-/* One char in front of everything in .data and .bss and one behind it: further
- * than one byte apart means that the text has data of its own there. Constants,
- * tables of addresses and string literals are elsewhere. */
+/* One char before everything in .data and .bss and one after it. If they are more than one byte apart, the
+ * text has writable data. Constants, tables of addresses and string literals are in other sections. */
 #define FIRST_MARKERS "char cwj_data_first = 1, cwj_bss_first;\n"
 #define LAST_MARKERS "\nchar cwj_data_last = 1, cwj_bss_last;\n"
 
@@ -89,7 +85,7 @@ static bool is_one_apart(tj_state *state, const char *first, const char *last)
     return a && b && b - a == 1;
 }
 
-/* Data can also hide in sections of its own and in assembler text. */
+/* Data can also be in special sections and in assembler text. */
 static bool has_state(const attempt *this)
 {
     static const char *const hiding[] = {"section", "__section__", "asm", "__asm", "__asm__"};
@@ -105,7 +101,7 @@ static void bind_name(void *context, const char *name)
     attempt *this = context;
     tj_symbol symbol;
     if (!strncmp(name, builtin_prefix, sizeof builtin_prefix - 1))
-        name += sizeof builtin_prefix - 1; /* how cwj_builtins.h declares the function */
+        name += sizeof builtin_prefix - 1; /* as cwj_builtins.h declares the function */
     if (!tj_environment_find(this->environment, name, this->retry, &symbol))
         return;
     tj_state_bind(this->state, name, symbol.address);
@@ -116,8 +112,8 @@ static void bind_name(void *context, const char *name)
 }
 
 #if defined(__aarch64__)
-/* libtcc's archive for this machine has no alloca(), and libtcc no assembler: in the text's own pages, as from
- * the archives of others. Stack pointers are multiples of 16. */
+/* libtcc's archive for this machine has no alloca(), and libtcc no assembler. So the text itself contains the
+ * machine code, as archives of other machines do. Stack pointers are multiples of 16. */
 #define OWN_ALLOCA                                                        \
     "__attribute__((section(\".text\"))) const unsigned alloca[] = {"     \
     "0x91003c00, /* add x0, x0, 15 */ 0x927cec00, /* and x0, x0, -16 */ " \
@@ -136,15 +132,15 @@ static void bind_helpers(attempt *this)
 {
     for (size_t i = 0; i < tj_helper_count; i++)
         tj_state_bind(this->state, tj_helper_symbols[i].name, tj_helper_symbols[i].address);
-    /* Entry points that generated text reaches by macros. */
+    /* Entry points that generated text uses through macros. */
     const tj_map *symbols = tj_environment_symbols(this->environment);
     for (size_t i = 0; i < symbols->capacity; i++)
         if (symbols->items[i].name && !strncmp(symbols->items[i].name, "cwj_", 4))
             tj_state_bind(this->state, symbols->items[i].name, symbols->items[i].address);
 }
 
-/* Offers symbols. libtcc complains about those that the unit defines itself,
- * and keeps the unit's: that is what is wanted, so nobody listens. */
+/* Binds symbols. libtcc complains about those that the unit defines itself, and keeps the unit's. That is
+ * intended, so the messages are ignored. */
 static void bind(attempt *this)
 {
     this->diagnosis.ignore = true;
@@ -157,14 +153,14 @@ static void bind(attempt *this)
         if (this->missed.items[i].name)
             bind_name(this, this->missed.items[i].name);
     if (this->retry) {
-        bind_name(this, "abort"); /* the archive's need */
+        bind_name(this, "abort"); /* the archive needs it */
         add_alloca(this);
         tj_state_add_archive(this->state);
     }
     this->diagnosis.ignore = false;
 }
 
-/* Binds what the object leaves undefined, which it tells. */
+/* Binds the names that the object leaves undefined. */
 static bool bind_object(attempt *this)
 {
     for (size_t i = 0; i < this->object->undefined.count; i++) {
@@ -185,15 +181,15 @@ static bool load_object(attempt *this)
     return tj_state_add_object(this->state, this->object->fd) && bind_object(this);
 }
 
-/* Data without a first value takes no memory until relocation, which counts in 32
- * bits. The place of the last marker in its section tells how much there is. */
+/* Data without an initial value takes no memory until relocation, which computes sizes with 32 bits. The last
+ * marker's offset in its section is the size of the data. */
 static bool has_room_for_data(attempt *this)
 {
     size_t size = (size_t)tj_state_symbol(this->state, "cwj_bss_last");
     return tj_region_has_room(tj_state_region(this->state), size);
 }
 
-/* What every unit has, and nobody asks for. */
+/* Returns true for symbols that every unit has. */
 static bool is_linkers_own(const char *name)
 {
     static const char *const names[] = {
@@ -205,7 +201,7 @@ static bool is_linkers_own(const char *name)
     return false;
 }
 
-/* Keeps what lies in the state's own pages: that is not somebody else's. */
+/* Keeps a symbol if its address is in the state's own pages, so that the unit defines it. */
 static void keep_symbol(void *context, const char *name, const void *address)
 {
     attempt *this = context;
@@ -238,7 +234,7 @@ static void run_attempt(void *argument)
     if (!set_up(this) || !compile_text(this) || tj_messages_have_error(&this->diagnosis.messages))
         return;
     if (this->checks) {
-        this->relocated = true; /* as far as it is wanted */
+        this->relocated = true; /* nothing more is needed */
         return;
     }
     if (this->writes) {
@@ -250,7 +246,7 @@ static void run_attempt(void *argument)
         relocate(this);
 }
 
-/* Frees what the attempt made, to try again or for good. */
+/* Frees the results of the attempt, before another attempt or at the end. */
 static void undo_attempt(attempt *this)
 {
     tj_state_free(this->state);
@@ -269,7 +265,7 @@ static void clear_attempt(attempt *this)
 
 /* ---- two attempts --------------------------------------------------------- */
 
-/* Where in the text the limit was reached, if libtcc told. */
+/* Reports the place in the text where the limit was reached, if libtcc gave it. */
 static tj_status tell_place(const tj_messages *messages, tj_error *error)
 {
     const tj_message *last = messages->count ? &messages->items[messages->count - 1] : NULL;
@@ -279,7 +275,7 @@ static tj_status tell_place(const tj_messages *messages, tj_error *error)
                    error->text ? error->text : error->brief, last->file, last->line);
 }
 
-/* What came of the attempt. */
+/* Returns the result of the attempt. */
 static tj_status judge(const attempt *this, tj_error *error)
 {
     tj_status status = tj_state_judge(this->state, error);
@@ -299,7 +295,7 @@ static tj_status try_once(attempt *this, tj_error *error)
     return judge(this, error);
 }
 
-/* A file that the text includes names one of gcc's builtins. */
+/* Returns true if a file that the text includes names one of gcc's builtins. */
 static bool lacks_builtins(const attempt *this)
 {
     const tj_messages *messages = &this->diagnosis.messages;
@@ -309,7 +305,7 @@ static bool lacks_builtins(const attempt *this)
     return false;
 }
 
-/* Once more where it turns out that it needs them. */
+/* Tries again with builtins if they are missing. */
 static tj_status try_with_builtins(attempt *this, tj_error *error)
 {
     tj_status status = try_once(this, error);
@@ -336,7 +332,7 @@ static tj_status try_twice(attempt *this, tj_error *error)
     return status;
 }
 
-/* Moves what the attempt has made to made. */
+/* Moves the result of the attempt to made. */
 static tj_status take_code(attempt *this, tj_unit *made, tj_error *error)
 {
     const tj_unit *sources = this->environment->sources_unit;
@@ -381,8 +377,8 @@ static tj_status make_unit(attempt *this, tj_unit **unit, tj_messages *messages,
 
 static const tj_environment no_environment;
 
-/* Appends the text as libtcc takes it on this machine. It refuses those of the first `count`
- * values that are no numbers. */
+/* Appends the text in the form that libtcc needs on this machine. In this form libtcc refuses those of the
+ * first `count` stored values that are not numbers. */
 static void put_text(const char *text, const tj_stores *stores, size_t count, tj_text *out)
 {
 #if defined(__aarch64__)
@@ -410,19 +406,19 @@ static void put_whole_text(const char *text, const tj_stores *stores, size_t cou
     tj_text_puts(whole, LAST_MARKERS);
 }
 
-/* A text on its way to a unit. */
+/* A text that is compiled to a unit. */
 typedef struct unit_text {
     const tj_environment *environment;
     const char *text;
     const tj_names *names;
-    bool checks, writes; /* as an attempt's, as all of these */
+    bool checks, writes; /* these and all members above are like those of an attempt */
     int fd;
-    bool blames;      /* a value that is no number is why it is refused */
-    tj_stores stores; /* owned: values in the text */
+    bool blames; /* it was refused because a stored value is not a number */
+    tj_stores stores; /* owned: the stored values of the text */
 } unit_text;
 
-/* With the first `count` values guarded. *unit is filled where code in memory is wanted. Compile
- * lock held. */
+/* Compiles with the first `count` values guarded. Fills *unit if code in memory is wanted. Compile lock
+ * held. */
 static tj_status compile_with(const unit_text *this, size_t count, tj_unit **unit,
                               tj_messages *messages, tj_error *error)
 {
@@ -451,8 +447,8 @@ static tj_status compile_with(const unit_text *this, size_t count, tj_unit **uni
     return status;
 }
 
-/* The text compiles as it is and not with its values guarded: the first of these that
- * does not compile, and what is said of it. Compile lock held. */
+/* Called if the text compiles, but not with its values guarded. Returns the number of the first value that
+ * does not compile, with its messages. Compile lock held. */
 static size_t find_culprit(const unit_text *this, tj_messages *messages)
 {
     size_t good = 0, bad = this->stores.count;
@@ -474,8 +470,8 @@ static size_t find_culprit(const unit_text *this, tj_messages *messages)
     return bad - 1;
 }
 
-/* Turns what was said into an error about a value. False where that is not what libtcc
- * stumbled over: a macro hides more than the value. */
+/* Turns libtcc's messages into an error about a value. Returns false if the value is not the reason, because
+ * a macro hides more than the value. */
 static bool explain(const unit_text *this, tj_messages *said, tj_messages *messages)
 {
     const tj_store *store = &this->stores.items[find_culprit(this, said)];
@@ -490,8 +486,8 @@ static bool explain(const unit_text *this, tj_messages *said, tj_messages *messa
     return text != NULL;
 }
 
-/* First with all values guarded. Where that does not compile, the text itself tells
- * whether a value is to blame. Compile lock held. */
+/* First compiles with all values guarded. If that fails, compiles the text itself, to learn whether a value
+ * is the reason. Compile lock held. */
 static tj_status compile_guarded(unit_text *this, tj_unit **unit, tj_messages *messages,
                                  tj_error *error)
 {
@@ -562,7 +558,7 @@ tj_status tj_load_object(const tj_environment *environment, const tj_object *obj
     tj_messages messages = {0};
     tj_compile_lock();
     tj_status status = make_unit(&this, unit, &messages, error);
-    /* What libtcc says of an object is not the user's to read as messages. */
+    /* libtcc's messages about an object are not meant for the user. */
     if (status == TJ_COMPILE_FAILED)
         tj_fail(error, status, "libtcc cannot load the compiler's object: %s",
                 messages.count ? messages.items[0].text : "no reason given");
@@ -583,8 +579,8 @@ tj_status tj_compile_sources(tj_environment *environment, const tj_names *names,
     return status;
 }
 
-/* The folder of a file, in front of the others: where its #include "..." look first. False
- * without memory. */
+/* Puts the folder of a file before the others: #include "..." is searched there first. Returns false if out
+ * of memory. */
 static bool put_folder_first(const tj_environment *environment, const char *path, tj_words *dirs)
 {
     const char *slash = strrchr(path, '/');
@@ -593,7 +589,7 @@ static bool put_folder_first(const tj_environment *environment, const char *path
     return !dirs->failed;
 }
 
-/* Compiled once more, without code: what libtcc reads of a file cannot be changed in place. */
+/* Compiles the file again, without code: its values cannot be guarded while libtcc reads the file itself. */
 tj_status tj_check_values(const tj_environment *environment, const tj_piece *source,
                           tj_messages *messages, tj_error *error)
 {
@@ -618,7 +614,7 @@ tj_status tj_check_values(const tj_environment *environment, const tj_piece *sou
     tj_compile_unlock();
     if (this.blames) {
         tj_messages_move(messages, &said);
-    } else if (status != TJ_NO_MEMORY) { /* the file itself has compiled */
+    } else if (status != TJ_NO_MEMORY) { /* the file itself compiles */
         tj_error_clear(error);
         status = TJ_OK;
     }
@@ -630,7 +626,7 @@ done:
     return status;
 }
 
-/* ---- what libtcc is ------------------------------------------------------------ */
+/* ---- libtcc's version ---------------------------------------------------------- */
 
 char *tj_backend_ask(const char *text)
 {

@@ -1,9 +1,7 @@
-/* compile_lock.c: the lock around libtcc.
+/* compile_lock.c: serialises all calls of libtcc.
  *
- * libtcc serialises itself by a semaphore that a forked child inherits taken,
- * so every call of it happens under a lock of ours, and fork() takes that lock
- * first: no child is born in the middle of a compilation.
- */
+ * libtcc has its own semaphore, which a forked child would inherit locked. Every call of libtcc is therefore
+ * made under this lock, and fork() takes it first, so that no child is created during a compilation. */
 #define _GNU_SOURCE 1 /* for os/threads.h */
 #include "internal.h"
 

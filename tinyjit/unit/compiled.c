@@ -1,9 +1,10 @@
-/* compiled.c: compiled code in memory, and what it defines. */
+/* compiled.c: owns compiled code in memory and the symbols that it defines. */
 #include "internal.h"
 
 void *tj_unit_symbol(const tj_unit *unit, const char *name)
 {
-    const tj_map_item *item = tj_map_get(&unit->symbols, name); /* constant: nobody locks */
+    const tj_map_item *item = tj_map_get(&unit->symbols, name); /* constant, so no lock is
+                                                                   needed */
     return item ? (void *)item->address : NULL;
 }
 

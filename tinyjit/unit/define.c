@@ -1,18 +1,16 @@
-/* define.c: the pipeline of a definition: check, emit, compile, bind.
+/* define.c: runs the pipeline of a definition: check, emit, compile, bind.
  *
- * A compiler stops at its first error. So that every faulty snippet is told at
- * once, a failure is followed by a second look, in which each piece is compiled
- * alone behind the header.
- */
+ * A compiler stops at its first error. To report every faulty snippet at once, each piece is compiled alone
+ * after the header when the definition has failed. */
 #include <stddef.h>
 #include <string.h>
 
 #include "emit/emit.h"
 #include "read/scan.h"
 
-/* The pieces of a spec, for the steps that treat all alike: where each stands there, and the
- * part of tj_emit_function() that it belongs to. Bodies come behind these, then the defaults of
- * extra arguments, which belong to the cookie's part. */
+/* The pieces of a spec, for steps that treat all alike: the offset in the spec, and the part of
+ * tj_emit_function(). Bodies follow these, then the defaults of extra arguments, which belong to the cookie's
+ * part. */
 static const struct {
     size_t piece;
     int part;
@@ -48,7 +46,7 @@ static int part_at(int i)
     return i < FIRST_BODY ? fixed[i].part : TJ_BODY + i - FIRST_BODY;
 }
 
-/* Scans the pieces in the order of the unit: macros of the first count in the others. */
+/* Scans the pieces in the order of the unit: macros of earlier pieces apply to later ones. */
 static void scan_with(tj_scanner *scanner, const tj_spec *spec, tj_messages *messages)
 {
     for (int i = 0; i < count_pieces(spec); i++)
@@ -89,7 +87,7 @@ static tj_names *collect_names(const tj_spec *spec)
     return names;
 }
 
-/* Emits and compiles one part. text is left to the caller. */
+/* Emits and compiles one part. The caller clears text. */
 static tj_status compile_part(tj_environment *environment, const tj_spec *spec, int part, int form,
                               const tj_names *names, tj_text *text, tj_unit **unit,
                               tj_messages *messages, tj_error *error)
@@ -103,7 +101,7 @@ static tj_status compile_part(tj_environment *environment, const tj_spec *spec, 
     return status;
 }
 
-/* Compiles a part only for what the compiler says of it. */
+/* Compiles a part only for the compiler's messages. */
 static bool try_part(tj_environment *environment, const tj_spec *spec, int part,
                      const tj_names *names, tj_messages *messages)
 {
@@ -128,7 +126,7 @@ static void add_new(tj_messages *messages, const tj_messages *more)
     messages->failed |= more->failed;
 }
 
-/* Adds the faults of all pieces to those that are known. */
+/* Adds the faults of all pieces to the known ones. */
 static void look_at_each(tj_environment *environment, const tj_spec *spec, const tj_names *names,
                          tj_messages *messages)
 {
@@ -140,7 +138,7 @@ static void look_at_each(tj_environment *environment, const tj_spec *spec, const
         add_new(messages, &more);
         tj_messages_clear(&more);
         if (!fine && i < 2)
-            return; /* what stands in front of everything else: one fault, told once */
+            return; /* a fault in the text that precedes all pieces is reported once */
     }
 }
 
@@ -173,9 +171,9 @@ static tj_status compile_whole(tj_environment *environment, const tj_spec *spec,
     return status;
 }
 
-/* Compiles in the first form that works. Where a loop cannot hold its slice, the
- * slice is a function; where a name may hide in a macro of an included file, all
- * names are there. The errors of the last form are the fault of the user's text. */
+/* Compiles in the first form that works. If a loop cannot contain its slice, the slice becomes a function; if
+ * a macro of an included file may hide names, all names are passed. Errors of the last form are faults of the
+ * user's text. */
 static tj_status compile_forms(tj_environment *environment, const tj_spec *spec,
                                const tj_names *names, tj_function *function, int *form,
                                tj_messages *messages, tj_error *error)
@@ -193,21 +191,21 @@ static tj_status compile_forms(tj_environment *environment, const tj_spec *spec,
     return status;
 }
 
-/* The text takes stack that only the end of a function gives back. A macro of an included
- * file has hidden that where the slice was put into its loop. */
+/* Returns true if the text takes stack that is freed only when its function returns, and a macro of an
+ * included file hid that when the slice was put into its loop. */
 static bool hides_stack(const tj_function *function)
 {
     return tj_unit_symbol(function->unit, "alloca") != NULL;
 }
 
-/* CHECK_CONTIGUOUS_AND_SETERROR__X() and its like are macros of the generated text,
- * which is the only one to call cwj_contiguous_or_error(). */
+/* CHECK_CONTIGUOUS_AND_SETERROR__X() and similar macros are in the generated text; only they call
+ * cwj_contiguous_or_error(). */
 static bool has_checks_that_raise(const tj_function *function)
 {
     return strstr(function->source, "_or_error(cwj") != NULL;
 }
 
-/* Slices that say nothing, keep nothing, and never stop the others. In the form
+/* Returns true if slices have no observable effects, keep no state, and never stop the others. In the form
  * with slices in loops, hidden returns do not compile. */
 static bool is_orderless(const tj_spec *spec, const tj_function *function, int form)
 {

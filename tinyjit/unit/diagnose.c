@@ -1,16 +1,15 @@
-/* diagnose.c: from the compiler's lines to messages.
+/* diagnose.c: turns the compiler's output lines into messages.
  *
- * libtcc hands over texts such as
+ * libtcc reports texts such as
  *
  *     In file included from <cwrapjit m header>:3:
  *     /usr/include/zlib.h:17: warning: something
  *     <cwrapjit m.f float64>:2: error: 'x' undeclared
  *     tcc: error: undefined symbol 'y'
  *
- * Here they are taken apart, some warnings are raised to errors because
- * ignoring them gives wrong numbers, some are dropped because they say nothing
- * to the user, and a few get a hint. This runs inside libtcc: it only appends.
- */
+ * This file parses them. It turns some warnings into errors, because ignoring them gives wrong numbers. It
+ * drops warnings that do not help the user, and adds hints to a few. It runs inside libtcc, so it only
+ * appends. */
 #include "internal.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One line of the compiler's, taken apart. Spans point into that line. */
+/* The parts of one line of the compiler. They point into that line. */
 typedef struct parts {
     const char *including; /* "A:3" of the last "In file included from A:3:", or NULL */
     size_t including_length;
@@ -52,7 +51,7 @@ int tj_number_before(const char *begin, const char *end, const char **start)
     while (at > begin && at[-1] >= '0' && at[-1] <= '9')
         at--;
     *start = at;
-    long number = strtol(at, NULL, 10); /* stops at end, which is no digit */
+    long number = strtol(at, NULL, 10); /* it stops at end, which is not a digit */
     return number > INT_MAX ? INT_MAX : (int)number;
 }
 
@@ -69,8 +68,8 @@ static bool read_place(const char *begin, const char *end, parts *found)
     return true;
 }
 
-/* The kind stands behind the first "FILE:LINE" (a file's name may hold colons
- * and even ": error: "), or behind "tcc" when there is no place. */
+/* The kind follows the first "FILE:LINE" (a file name may contain colons and even ": error: "), or "tcc" if
+ * there is no place. */
 static bool split(const char *line, parts *found)
 {
     static const char *const kinds[] = {": error: ", ": warning: "};
@@ -86,7 +85,7 @@ static bool split(const char *line, parts *found)
                 return true;
         }
     }
-    return found->text != NULL; /* a kind without a place */
+    return found->text != NULL; /* a kind, but no place */
 }
 
 static bool has(const char *text, const char *part)
@@ -94,9 +93,9 @@ static bool has(const char *text, const char *part)
     return strstr(text, part) != NULL;
 }
 
-/* ---- which kind it is --------------------------------------------------- */
+/* ---- kinds of messages -------------------------------------------------- */
 
-/* "pow redefined": in the <math.h> of others it is no macro that could be. */
+/* "pow redefined": other <math.h> files do not define it as a macro, so the user may. */
 static bool redefines_function(const char *text)
 {
     static const char wording[] = " redefined";
@@ -110,7 +109,7 @@ static bool redefines_function(const char *text)
     return false;
 }
 
-/* A word for the system's compiler, which says itself what it does not know. */
+/* A pragma for the system's compiler, which reports unknown ones itself. */
 static bool is_pragma_of_others(const char *text)
 {
     return !strcmp(text, "#pragma GCC ignored") || !strcmp(text, "#pragma clang ignored");
@@ -135,7 +134,7 @@ static bool gives_wrong_numbers(const char *text)
     return false;
 }
 
-/* What is no C, in files of the user's, too. */
+/* Returns true if the message is about invalid C, also in files of the user. */
 static bool is_no_c(const char *text)
 {
     return has(text, "'return' with no value") || has(text, "type defaults to int");
@@ -154,14 +153,14 @@ static bool is_quiet(const tj_diagnosis *diagnosis, const parts *found)
     return false;
 }
 
-/* Snippets have names like "<cwrapjit m.f float64>"; the rest are files, whose
- * code is as it is. */
+/* Snippets have names like "<cwrapjit m.f float64>". All others are files, whose code is accepted as it
+ * is. */
 static bool is_snippet(const parts *found)
 {
     return found->file && found->file[0] == '<';
 }
 
-/* ---- what it says ------------------------------------------------------- */
+/* ---- texts of messages -------------------------------------------------- */
 
 static bool starts_like_host(const char *name)
 {
@@ -169,7 +168,7 @@ static bool starts_like_host(const char *name)
            !strncmp(name, "NpyIter", 7);
 }
 
-/* Names of CPython and NumPy that the small headers lack. */
+/* Returns true for names of CPython and NumPy that the small headers lack. */
 static bool is_about_host(const char *text)
 {
     static const char *const wordings[] = {"implicit declaration of function '",
@@ -187,7 +186,7 @@ static bool is_about_host(const char *text)
     return text[0] == '\'' && has(text, "' undeclared") && starts_like_host(text + 1);
 }
 
-/* The functions that <math.h> of this package renames have their usual names again. */
+/* Restores the usual names of functions that the package's <math.h> renames. */
 static void put_usual_names(tj_text *out, const char *text)
 {
     static const char prefix[] = "'cwj_";
@@ -218,12 +217,12 @@ static void write_text(tj_text *out, const parts *found)
                           "include_dirs)");
 }
 
-/* Handles what only relocation says. */
+/* Handles messages that only relocation produces. */
 static bool take_relocation(tj_diagnosis *diagnosis, const parts *found)
 {
     static const char prefix[] = "undefined symbol '";
     if (has(found->text, "mprotect failed") || has(found->text, "mmap failed")) {
-        diagnosis->denied = errno ? errno : EACCES; /* libtcc came from the system call */
+        diagnosis->denied = errno ? errno : EACCES; /* libtcc has just made the system call */
         return true;
     }
     if (strncmp(found->text, prefix, sizeof prefix - 1) != 0)
@@ -242,7 +241,7 @@ void tj_diagnose(tj_diagnosis *diagnosis, const char *line)
     if (diagnosis->ignore)
         return;
     if (!split(line, &found)) {
-        found = (parts){.is_error = true, .text = line}; /* better shown than lost */
+        found = (parts){.is_error = true, .text = line}; /* an unknown line is shown unchanged */
     }
     if (!found.file && take_relocation(diagnosis, &found))
         return;
@@ -269,14 +268,14 @@ void tj_diagnosis_clear(tj_diagnosis *diagnosis)
     tj_map_clear(&diagnosis->undefined);
 }
 
-/* ---- what came of it --------------------------------------------------------- */
+/* ---- the result -------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names every undefined symbol, sorted: a hash table's order would change. */
+/* Names every undefined symbol, sorted, because the order of a hash table changes. */
 static tj_status fail_undefined(const tj_map *undefined, tj_error *error)
 {
     const char **names = tj_alloc_zeroed(undefined->count, sizeof *names);

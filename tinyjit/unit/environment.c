@@ -1,9 +1,8 @@
-/* environment.c: what the functions of a module share: folders, macros, the
- * code of the module's own C files, libraries.
+/* environment.c: holds what the functions of a module share: folders, macros, the code of the module's own C
+ * files, libraries.
  *
- * The C files are one unit, compiled when the environment is made, so that
- * their globals exist once per module.
- */
+ * The C files are compiled to one unit when the environment is created, so that their globals exist once per
+ * module. */
 #include "os/paths.h"
 #include "os/shared_object.h"
 #include "os/system.h"
@@ -13,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- checking what was given --------------------------------------------- */
+/* ---- checks of the input ------------------------------------------------- */
 
 static tj_status check_folders(char *const *dirs, tj_error *error)
 {
@@ -26,7 +25,7 @@ static tj_status check_folders(char *const *dirs, tj_error *error)
     return TJ_OK;
 }
 
-/* Bytes of the identifier at the start of text. */
+/* Returns the length of the identifier at the start of text. */
 static size_t identifier_length(const char *text)
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
@@ -44,7 +43,7 @@ static tj_status check_macro_name(const char *macro, tj_error *error)
     return TJ_OK;
 }
 
-/* Macros are user text, too. */
+/* Macros are checked like other text of the user. */
 static tj_status check_macros(const tj_environment *environment, tj_messages *messages,
                               tj_error *error)
 {
@@ -89,11 +88,11 @@ tj_status tj_read_file(const char *path, tj_text *text, tj_error *error)
         return tj_fail(error, TJ_NO_LIBRARY, "source file '%s' cannot be opened", path);
     char part[8192];
     size_t length;
-    tj_text_puts(text, ""); /* data is not NULL, even for an empty file */
+    tj_text_puts(text, ""); /* so that data is not NULL for an empty file */
     while (!text->failed && text->length <= TJ_MAX_TEXT &&
            (length = fread(part, 1, sizeof part, file)) > 0)
         tj_text_add(text, part, length);
-    bool unreadable = ferror(file) != 0; /* a folder, for one */
+    bool unreadable = ferror(file) != 0; /* for example a folder */
     fclose(file);
     if (text->failed)
         return tj_fail_no_memory(error);
@@ -102,7 +101,7 @@ tj_status tj_read_file(const char *path, tj_text *text, tj_error *error)
     return TJ_OK;
 }
 
-/* given: the text; without one the file is read. */
+/* given: the text; if there is none, the file is read. */
 static tj_status take_source(tj_source_text *source, const char *path, const tj_piece *given,
                              tj_error *error)
 {
@@ -117,7 +116,7 @@ static tj_status take_source(tj_source_text *source, const char *path, const tj_
     return source->text.failed ? tj_fail_no_memory(error) : status;
 }
 
-/* The source that was given i-th; it has been taken. */
+/* Returns the i-th source, after it was read. */
 static tj_piece piece_of(const tj_environment *environment, size_t i)
 {
     const tj_source_text *source = &environment->source_texts[i];
@@ -136,7 +135,7 @@ static tj_status scan_source(const tj_environment *environment, size_t i, tj_nam
                   : TJ_OK;
 }
 
-/* Where the C files are, in case the process changes its folder. */
+/* Stores absolute paths of the C files, in case the process changes its folder. */
 static bool keep_paths(tj_environment *environment)
 {
     for (size_t i = 0; i < environment->sources.count; i++) {
@@ -167,7 +166,7 @@ const char *tj_environment_source(const tj_environment *environment, size_t i, s
     return piece.text;
 }
 
-/* Reads, checks and compiles sources, which is not empty. */
+/* Reads, checks and compiles the sources; there is at least one. */
 static tj_status add_sources(tj_environment *environment, const tj_piece *given,
                              tj_messages *messages, tj_error *error)
 {
@@ -204,7 +203,7 @@ done:
     return status;
 }
 
-/* ---- a text in their place ------------------------------------------------ */
+/* ---- a text instead of files ---------------------------------------------- */
 
 static tj_status compile_text(tj_environment *environment, const tj_piece *piece, tj_names *names,
                               tj_messages *messages, tj_error *error)

@@ -1,12 +1,12 @@
-/* graph.c: the pipeline of a graph: check, emit, compile. */
+/* graph.c: runs the pipeline of a graph: check, emit, compile. */
 #include <string.h>
 
 #include "unit/graph.h"
 #include "read/scan.h"
 #include "read/tokens.h"
 
-/* What generated text needs, and what macros of the small <Python.h> and
- * <numpy/arrayobject.h> lead to: symbols that a text needs without naming them. */
+/* Symbols that a text needs without naming them: for generated text, and for the macros of the small
+ * <Python.h> and <numpy/arrayobject.h>. */
 static const char implied[] =
     "PyType_IsSubtype PyType_GetFlags PyObject_TypeCheck PyFloat_Type PyComplex_Type "
     "PyFloat_AsDouble PyBool_Type PyLong_Type PyUnicode_Type PyCapsule_Type PyArray_cwj_type "
@@ -16,9 +16,9 @@ static const char implied[] =
     "PyErr_Occurred PyObject_CallFunctionObjArgs PyObject_CallMethodObjArgs PySequence_Size "
     "_Py_NoneStruct _Py_TrueStruct _Py_FalseStruct cwj_storage_get cwj_storage_put";
 
-/* ---- what is C++ ------------------------------------------------------------------ */
+/* ---- C++ -------------------------------------------------------------------------- */
 
-/* "#include <vector>": a header without .h, behind the word include at i. */
+/* Returns true for "#include <vector>": a header without .h, after the word include at i. */
 static bool includes_foreign(const tj_tokens *tokens, size_t i)
 {
     size_t end = i + 1;
@@ -47,7 +47,7 @@ static bool is_foreign(const tj_tokens *tokens, size_t i)
            (tj_token_at(tokens, i, "operator") && !tj_token_is_name(tokens, i + 1));
 }
 
-/* Behind the operands of an asm, whose colons may stand together. */
+/* Returns the end of the operands of an asm, whose colons may be adjacent. */
 static size_t skip_asm(const tj_tokens *tokens, size_t i)
 {
     if (!tj_token_among(tokens, i, "asm __asm __asm__"))
@@ -92,7 +92,7 @@ static void look_at_headers(const tj_graph *graph, tj_messages *messages)
     }
 }
 
-/* Their messages go in front: what a C compiler stumbles on in C++ explains nothing. */
+/* Puts these messages first, because the C compiler's messages about C++ explain nothing. */
 static void look_for_foreign_texts(const tj_graph *graph, tj_messages *messages)
 {
     tj_messages all = {0};
@@ -148,7 +148,7 @@ tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj
     status = compile(environment, graph, text.data, unit, messages, error);
     tj_graph_each_text(graph, locate, messages);
     tj_messages_locate(messages, &(tj_piece){file.data, text.data, text.length});
-    tj_messages_locate_lines(messages, text.data, text.length); /* texts in texts */
+    tj_messages_locate_lines(messages, text.data, text.length); /* texts may contain texts */
     if (status == TJ_COMPILE_FAILED)
         look_for_foreign_texts(graph, messages);
     if (status == TJ_OK && source) {

@@ -1,9 +1,7 @@
-/* graph_check.c: what is wrong with the texts of a graph, seen without compiling.
+/* graph_check.c: finds faults in the texts of a graph without compiling.
  *
- * All texts are read in the order of the unit, by one scanner (what libtcc must
- * not see: scan.c), which keeps their macros, and looked at behind these (what a text in
- * a block must not do: confine.c).
- */
+ * One scanner (scan.c) reads all texts in the order of the unit and keeps their macros. Then confine.c checks
+ * that texts in a block do nothing that is not allowed there. */
 #include <string.h>
 
 #include "unit/graph.h"
@@ -72,7 +70,7 @@ bool tj_graph_each_text(const tj_graph *graph,
 typedef struct checker {
     tj_scanner *scanner; /* owned */
     tj_messages *messages;
-    bool refused; /* by the scanner: what follows might not be read right */
+    bool refused; /* the scanner refused it, so later texts might be misread */
 } checker;
 
 static void check_declarations(checker *this, const tj_graph_text *text)
@@ -95,8 +93,7 @@ static bool check_text(void *context, const tj_graph_text *text)
     return !this->messages->failed;
 }
 
-/* Blocks in blocks: libtcc was seen to survive 160,000 of them, and texts of their
- * own may nest in the innermost. */
+/* Most nested blocks. libtcc was seen to handle 160,000, and texts may nest more blocks in the innermost. */
 enum {
     MOST_BLOCKS = 50000
 };
@@ -114,7 +111,7 @@ static tj_status check_size(const tj_graph *graph, const tj_graph_step *step, tj
                          blocks, MOST_BLOCKS);
 }
 
-/* "<math.h>" or "\"my.h\"", as it stands behind #include: nothing behind that. */
+/* Checks "<math.h>" or "\"my.h\"", the operand of #include: nothing may follow it. */
 static tj_status check_header(const char *header, tj_error *error)
 {
     size_t length = strlen(header);
@@ -126,7 +123,7 @@ static tj_status check_header(const char *header, tj_error *error)
                           "the header '%s' is neither a name in <> nor one in \"\"", header);
 }
 
-/* What is not text. */
+/* Checks everything except texts. */
 static tj_status check_frame(const tj_graph *graph, tj_error *error)
 {
     tj_status status = TJ_OK;
@@ -137,7 +134,7 @@ static tj_status check_frame(const tj_graph *graph, tj_error *error)
     return status;
 }
 
-/* What comes from headers is not known, but that there are some. */
+/* The contents of the headers are unknown, but the scanner must know that there are headers. */
 static bool include_headers(checker *this, const tj_graph *graph)
 {
     tj_text text = {0};

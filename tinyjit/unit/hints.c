@@ -1,8 +1,7 @@
-/* hints.c: what a beginner needs to know behind the compiler's words.
+/* hints.c: adds explanations for beginners to the compiler's messages.
  *
- * libtcc names what it stumbled over, which often is not what is wrong. A hint is added
- * only where the text shows what is meant.
- */
+ * libtcc names the token at which it stopped, which often is not the fault. A hint is added only if the text
+ * shows the intention. */
 #include <ctype.h>
 #include <limits.h>
 
@@ -21,7 +20,7 @@ void tj_message_add_hint(tj_message *message, const tj_text *hint)
     message->text = text.data;
 }
 
-/* The name between quotes that stands behind `before`, owned; NULL: other words. */
+/* Returns the quoted name that follows `before`, owned; NULL: the message is different. */
 static char *name_behind(const char *text, const char *before)
 {
     size_t length = strlen(before);
@@ -79,7 +78,7 @@ static bool hint_header(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
-/* The line in front of `number` that holds something; 0: there is none. */
+/* Returns the number of the last line before `number` that is not blank; 0: there is none. */
 static int line_before(const tj_piece *piece, int number, const char **start, size_t *length)
 {
     while (--number > 0) {
@@ -94,7 +93,7 @@ static int line_before(const tj_piece *piece, int number, const char **start, si
     return 0;
 }
 
-/* The text ends without it: the brace is the generated text's. */
+/* The text ends without a semicolon: the brace belongs to the generated text. */
 static bool hint_last_semicolon(const tj_message *message, const tj_piece *piece, tj_text *hint)
 {
     const char *start = NULL;
@@ -106,7 +105,7 @@ static bool hint_last_semicolon(const tj_message *message, const tj_piece *piece
     return hint->length > 0;
 }
 
-/* Smaller data meets the limit itself when its memory is taken. */
+/* Smaller data reaches the limit when its memory is allocated. */
 static bool hint_size(const tj_message *message, tj_text *hint)
 {
     static const char bytes[] = "2 GiB and more are above any cwrapjit.config.compile_memory";
@@ -121,7 +120,7 @@ static bool hint_size(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
-/* A statement went on from the line before, where nothing says that it does. */
+/* The previous line seems to end a statement, but has no semicolon. */
 static bool hint_semicolon(const tj_message *message, const tj_piece *piece, tj_text *hint)
 {
     const char *start = NULL, *first = message->source ? message->source : "";
@@ -132,7 +131,8 @@ static bool hint_semicolon(const tj_message *message, const tj_piece *piece, tj_
     if (expected) {
         const char *got = message->text + 19;
         size_t size = strcspn(got, "'");
-        expected = !strncmp(first, got, size); /* in the middle of a line it is something else */
+        expected = !strncmp(first, got, size); /* in the middle of a line the reason is
+                                                  different */
     } else if (called) {
         expected = *first == '(' || !strncmp(first, "item__", 6);
     }
@@ -142,7 +142,7 @@ static bool hint_semicolon(const tj_message *message, const tj_piece *piece, tj_
     return hint->length > 0;
 }
 
-/* Words of Python's and of C++: by what the compiler says of them, and what C has instead. */
+/* Words of Python and C++: the word, the compiler's message, and the C equivalent. */
 static const char *const words[][2] = {
     {"implicit declaration of function 'max'", "of floating numbers it is fmax"},
     {"implicit declaration of function 'min'", "of floating numbers it is fmin"},
@@ -166,7 +166,7 @@ static bool hint_word(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
-/* double x[n], where n is none of the parameters. */
+/* double x[n], where n is not a parameter. */
 static bool hint_dim(const tj_message *message, tj_text *hint)
 {
     char *name = name_behind(message->text, "'");
@@ -180,7 +180,7 @@ static bool hint_dim(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
-/* To C, x ** y is x times what y points to, and x ^ y computes with bits. */
+/* In C, x ** y is x times the target of y, and x ^ y is a bit operation. */
 static bool hint_power(const tj_message *message, tj_text *hint)
 {
     bool pointer = !strcmp(message->text, "pointer expected");
@@ -191,7 +191,7 @@ static bool hint_power(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
-/* A function that has the name of one of the prelude's macros. */
+/* The function has the name of a macro of the prelude. */
 static bool hint_macro(const tj_message *message, const tj_piece *piece, tj_text *hint)
 {
     tj_tokens tokens = {0};
@@ -247,7 +247,7 @@ static const tj_operand *find_operand(const tj_spec *spec, const char *name)
     return NULL;
 }
 
-/* "item__z" and its like, of an operand that there is not; or the bare name of one. */
+/* "item__z" and similar names of an unknown operand; or the bare name of an operand. */
 static void hint_name(const tj_spec *spec, const char *name, tj_text *hint)
 {
     for (const char *const *prefix = tj_value_prefixes; !hint->length && *prefix; prefix++) {
@@ -274,7 +274,7 @@ static void hint_indices(const tj_operand *operand, tj_text *hint)
                        operand->name);
 }
 
-/* The source line has `before` with the operand's name behind it, and `after` behind that. */
+/* Returns true if the source line contains `before`, the operand's name and `after`, in this order. */
 static bool shows(const tj_message *message, const char *before, const tj_operand *operand,
                   const char *after)
 {
@@ -285,7 +285,7 @@ static bool shows(const tj_message *message, const char *before, const tj_operan
     return found;
 }
 
-/* What the line does with an operand that the message is about. */
+/* Explains the line's use of an operand that the message is about. */
 static void hint_use(const tj_spec *spec, const tj_message *message, tj_text *hint)
 {
     bool writes = strstr(message->text, "read-only location") != NULL;
@@ -308,7 +308,7 @@ static void hint_use(const tj_spec *spec, const tj_message *message, tj_text *hi
     }
 }
 
-/* Computing with complex numbers and float16, which are structs, as if C had operators for them. */
+/* Arithmetic with C operators on complex numbers and float16, which are structs. */
 static void hint_numbers(const tj_spec *spec, const tj_message *message, tj_text *hint)
 {
     static const char *const about[] = {"invalid operand types",

@@ -1,4 +1,4 @@
-/* line_directives.c: the lines of texts, as their #line directives count them. */
+/* line_directives.c: finds lines of texts by the numbers of their #line directives. */
 #include "internal.h"
 
 #include <string.h>

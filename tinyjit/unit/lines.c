@@ -1,12 +1,11 @@
-/* lines.c: from a place in machine code to the line that it was compiled from.
+/* lines.c: finds the source line of a machine instruction.
  *
- * libtcc keeps no debugging data of code that it makes in memory. So a text whose
- * lines are wanted is compiled once more, to an object with such data (stabs) in a
- * file in memory. The machine code of both is the same: an offset in the one is an
- * offset in the other, and one function whose address is known fixes them.
- * All lines of the process are in one list, as code calls other code: C text that is a callback,
- * functions of other libraries.
- */
+ * libtcc keeps no debugging data of code that it makes in memory. A text whose lines are needed is therefore
+ * compiled again, to an object with such data (stabs) in a file in memory. The machine code is the same, so
+ * offsets are the same, and the known address of one function gives the addresses of all.
+ *
+ * One list holds the lines of the whole process, because code calls other code: C callbacks, functions of
+ * other libraries. */
 #include "internal.h"
 
 #include "os/anonymous_file.h"
@@ -16,17 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From `offset` on, up to the next one. */
+/* Applies from `offset` up to the next mark. */
 typedef struct mark {
     size_t offset; /* bytes into the code */
-    size_t order; /* the later of two that begin at the same place counts */
+    size_t order; /* of two marks at the same place the later one applies */
     int file;     /* index of files */
     int line;
 } mark;
 
 struct tj_lines {
     const char *code; /* borrowed: the unit's first instruction */
-    size_t size;      /* bytes of it */
+    size_t size;      /* size of the code in bytes */
     mark *marks;      /* owned; sorted */
     size_t nmarks;
     tj_words files; /* owned */
@@ -34,7 +33,7 @@ struct tj_lines {
     tj_lines *next;
 };
 
-static tj_lines *known; /* under the compile lock */
+static tj_lines *known; /* guarded by the compile lock */
 
 /* An entry of .stab. */
 typedef struct stab {
@@ -46,15 +45,15 @@ typedef struct stab {
 } stab;
 
 enum {
-    STAB_FUNCTION = 0x24, /* value, relocated: where it begins */
-    STAB_LINE = 0x44,     /* value: bytes behind that */
+    STAB_FUNCTION = 0x24, /* value, relocated: the start of the function */
+    STAB_LINE = 0x44,     /* value: bytes after that start */
     STAB_FILE = 0x64,
     STAB_OTHER_FILE = 0x84
 };
 
 /* ---- the object ------------------------------------------------------------- */
 
-/* What is read of it; all of this lies inside of the bytes. */
+/* The parts of the object that are read; all lie inside its bytes. */
 typedef struct traced {
     const unsigned char *bytes;
     size_t size;
@@ -78,7 +77,7 @@ static bool section_at(const traced *this, size_t i, Elf64_Shdr *section)
     return is_inside(this, section);
 }
 
-/* "": outside of the table, or without an end in it. */
+/* Returns "" if the string is outside the table, or not terminated in it. */
 static const char *string_at(const traced *this, const Elf64_Shdr *table, uint64_t offset)
 {
     const char *string = (const char *)this->bytes + table->sh_offset + offset;
@@ -123,7 +122,7 @@ static Elf64_Sym symbol_at(const traced *this, size_t i)
     return symbol;
 }
 
-/* Finds a function. False when it is not there. */
+/* Finds a function. Returns false if it is missing. */
 static bool find_function(const traced *this, const char *name, size_t *offset)
 {
     for (size_t i = 1; i < this->symbols.sh_size / sizeof(Elf64_Sym); i++) {
@@ -139,7 +138,7 @@ static bool find_function(const traced *this, const char *name, size_t *offset)
 
 /* ---- its lines ---------------------------------------------------------------- */
 
-/* A walk through .stab, and through its relocations, which come in the same order. */
+/* A pass over .stab and over its relocations, which have the same order. */
 typedef struct walk {
     const traced *object;
     tj_lines *lines;
@@ -149,7 +148,7 @@ typedef struct walk {
     int file; /* index of files; -1: none yet */
 } walk;
 
-/* What the relocation of entry i says, in bytes into the code; 0 without one. */
+/* Returns the relocated value of entry i, in bytes from the start of the code; 0 if it has no relocation. */
 static size_t moved_value(walk *this, size_t i)
 {
     const Elf64_Shdr *moves = &this->object->moves;
@@ -213,7 +212,7 @@ static int compare_marks(const void *one, const void *other)
     return a->order < b->order ? -1 : 1;
 }
 
-/* Returns false without memory. */
+/* Returns false if out of memory. */
 static bool read_lines(const traced *object, tj_lines *lines)
 {
     walk this = {.object = object, .lines = lines, .file = -1};
@@ -228,7 +227,7 @@ static bool read_lines(const traced *object, tj_lines *lines)
     return true;
 }
 
-/* ---- making them ---------------------------------------------------------------- */
+/* ---- creating the lines ---------------------------------------------------------- */
 
 static tj_status no_lines(tj_error *error)
 {
@@ -322,7 +321,7 @@ static bool covers(const tj_lines *lines, const void *address)
     return at >= first && at - first < lines->size;
 }
 
-/* The one that the code at an offset belongs to; NULL: none. */
+/* Returns the mark of the code at an offset; NULL: none. */
 static const mark *find_mark(const tj_lines *lines, size_t offset)
 {
     size_t low = 0, high = lines->nmarks;
@@ -336,7 +335,7 @@ static const mark *find_mark(const tj_lines *lines, size_t offset)
     return low == 0 ? NULL : &lines->marks[low - 1];
 }
 
-/* True behind a call: E8 and an offset, or FF /2. */
+/* Returns true after a call instruction: E8 and an offset, or FF /2. */
 static bool is_behind_call(const unsigned char *behind, size_t available)
 {
 #if defined(__x86_64__)
@@ -354,7 +353,7 @@ static bool is_behind_call(const unsigned char *behind, size_t available)
 #endif
 }
 
-/* Instructions are looked up by their first byte; behind a call, by the last one of that. */
+/* Instructions are found by their first byte; a call before a return address by its last byte. */
 static bool find_in(const tj_lines *lines, const void *address, bool is_return, tj_messages *place)
 {
     size_t offset = (size_t)((const char *)address - lines->code);

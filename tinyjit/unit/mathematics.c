@@ -1,4 +1,4 @@
-/* mathematics.c: the tcc tier's addresses of the functions in mathematics.h. */
+/* mathematics.c: gives the tcc tier the addresses of the functions in mathematics.h. */
 #include <math.h>
 
 #include "mathematics.h"

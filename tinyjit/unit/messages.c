@@ -1,16 +1,14 @@
-/* messages.c: a list of what the compiler said, and where that is in the text.
+/* messages.c: holds a list of compiler messages and finds their places in the text.
  *
- * libtcc gives a file and a line but no column. The token that its message
- * quotes is looked for in that line: where it occurs, the caret goes. Where
- * that would be a guess, the whole line is marked instead.
- */
+ * libtcc reports a file and a line but no column. This file looks in that line for the token that the message
+ * quotes, and marks it. If that would be a guess, it marks the whole line. */
 #include "internal.h"
 #include "read/bytes.h"
 #include "read/lexer.h"
 
 #include <string.h>
 
-/* libtcc cuts the names of files to this many bytes. */
+/* libtcc truncates file names to this many bytes. */
 enum {
     LONGEST_FILE = 1023
 };
@@ -115,11 +113,11 @@ static bool is_about(const tj_message *message, const tj_piece *piece)
             (length == LONGEST_FILE && !strncmp(message->file, piece->file, length)));
 }
 
-/* The token that a message is about: what it "got", else what it quotes first. */
+/* Returns the token that a message is about: the one it "got", else the first that it quotes. */
 static tj_stretch quoted_token(const char *text)
 {
     tj_stretch none = {NULL, 0};
-    if (text[0] == '#') /* #error and #warning quote what they like */
+    if (text[0] == '#') /* #error and #warning may quote anything */
         return none;
     const char *open = strstr(text, "(got '");
     open = open ? open + 5 : strchr(text, '\'');
@@ -133,12 +131,12 @@ static tj_stretch quoted_token(const char *text)
     return (tj_stretch){open + 1, (size_t)(close - open - 1)};
 }
 
-/* How often a token occurs, and where at first and at last. */
+/* The number of occurrences of a token, and the first and the last place. */
 typedef struct hits {
     size_t count, first, last;
 } hits;
 
-/* Where tokens of the line begin with this one, or with several that are quoted together. */
+/* Finds the places in the line where this token begins, or several that are quoted together. */
 static hits find_token(tj_stretch line, tj_stretch wanted)
 {
     hits found = {0, 0, 0};
@@ -173,7 +171,7 @@ static void set_columns(tj_message *message, tj_stretch line)
     message->end_column = (int)(at + token.length) + 1;
 }
 
-/* Marks the word, or the sign, at a column that the compiler gave. */
+/* Marks the word or the operator at a column that the compiler gave. */
 static void set_end_column(tj_message *message, tj_stretch line)
 {
     size_t at = (size_t)message->column - 1, end = at;
@@ -197,8 +195,7 @@ static void give_line(tj_message *message, tj_stretch line, tj_messages *message
         set_columns(message, line);
 }
 
-/* What libtcc takes for an unknown name and then complains about its
- * neighbour. */
+/* Keywords that libtcc treats as unknown names, so that it complains about the next token. */
 static const char *const unsupported[] = {
     "__int128",   "__int128_t", "__uint128_t", "_Float16",   "_Float32",    "_Float64",
     "_Float128",  "__float128", "_Decimal32",  "_Decimal64", "_Decimal128", "_Complex",
@@ -211,7 +208,7 @@ static bool has_word(tj_stretch line, const char *word)
     return find_token(line, (tj_stretch){word, strlen(word)}).count > 0;
 }
 
-/* What stands for it here, or "". */
+/* Returns the replacement of the word in this package, or "". */
 static const char *instead_of(const char *word)
 {
     return strstr(word, "omplex") ? ": complex numbers are npy_complex64 and npy_complex128, with "
@@ -245,7 +242,7 @@ static void locate(tj_message *message, const tj_piece *piece, tj_messages *mess
         messages->failed = true;
         return;
     }
-    tj_free(message->file); /* it may have been cut */
+    tj_free(message->file); /* it may have been truncated */
     message->file = file;
     give_line(message, line, messages);
     if (message->is_error) {

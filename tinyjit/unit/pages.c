@@ -1,9 +1,8 @@
-/* pages.c: memory for compiled code.
+/* pages.c: allocates memory for compiled code.
  *
- * Code gets whole pages, since libtcc sets their permissions, beside each other out
- * of large chunks: neighbours with the same permissions are one mapping, and the system
- * limits the number of these. Pages without code cannot be executed.
- */
+ * Code gets whole pages, since libtcc sets their permissions. The pages come from large chunks, so that they
+ * are adjacent: neighbours with the same permissions are one mapping, and the system limits the number of
+ * mappings. Pages without code are not executable. */
 #include "internal.h"
 
 #include "os/address_space.h"
@@ -19,12 +18,12 @@ enum {
 typedef struct chunk {
     struct chunk *next; /* owned */
     char *memory;       /* mapped */
-    size_t pages;       /* CHUNK_PAGES, or those of the one large block */
+    size_t pages;       /* CHUNK_PAGES, or the pages of one large block */
     size_t used;
     bool in_use[CHUNK_PAGES];
 } chunk;
 
-static chunk *chunks; /* owned; compile lock held */
+static chunk *chunks; /* owned; guarded by the compile lock */
 
 static size_t count_pages(size_t size)
 {
@@ -42,7 +41,7 @@ static chunk *add_chunk(size_t pages)
     made->pages = pages;
     made->memory = tj_space_new(pages * tj_page_size());
     if (!made->memory) {
-        tj_free(made); /* free() keeps errno, a test's allocator need not */
+        tj_free(made); /* free() keeps errno, but a test's allocator may not */
         return NULL;
     }
     tj_live_add(TJ_LIVE_MAPPINGS, 1);
@@ -66,7 +65,7 @@ static void mark(chunk *one, size_t first, size_t pages, bool used)
     one->used += used ? pages : -pages;
 }
 
-/* The first of so many free pages in a row, or NULL. */
+/* Returns the first run of `pages` free pages, or NULL. */
 static char *take(chunk *one, size_t pages)
 {
     size_t row = 0;
@@ -87,7 +86,7 @@ static char *take(chunk *one, size_t pages)
 static void *find_pages(size_t pages)
 {
     if (pages >= CHUNK_PAGES) {
-        chunk *own = add_chunk(pages + 1); /* not a common one */
+        chunk *own = add_chunk(pages + 1); /* a chunk for this block only */
         return own ? own->memory : NULL;
     }
     for (chunk *each = chunks; each; each = each->next) {
@@ -111,7 +110,7 @@ bool tj_pages_make_code(void *memory, size_t size)
     return tj_space_set(memory, count_pages(size) * tj_page_size(), TJ_SPACE_CODE);
 }
 
-/* Where the link to the chunk is that memory lies in. */
+/* Returns the link to the chunk that contains memory. */
 static chunk **find_chunk(const char *memory)
 {
     chunk **link = &chunks;
@@ -134,10 +133,10 @@ void tj_pages_free(void *memory, size_t size)
     drop_chunk(link);
 }
 
-/* ---- the end that libtcc does not use --------------------------------------------- */
+/* ---- the unused end --------------------------------------------------------------- */
 
-/* libtcc asks for a page more than it uses, so that it can choose where it begins. A pattern
- * that no data looks like shows whether the last page stayed unused. */
+/* libtcc asks for one page more than it uses, so that it can choose the start. A pattern that cannot be data
+ * shows whether the last page stayed unused. */
 static uint64_t next_of(uint64_t value)
 {
     return value * 6364136223846793005u + 1442695040888963407u;
@@ -176,7 +175,7 @@ size_t tj_pages_trim(void *memory, size_t size)
     return (size_t)((char *)last - (char *)memory);
 }
 
-/* ---- why there are none -------------------------------------------------------- */
+/* ---- reasons of failures ------------------------------------------------------- */
 
 tj_status tj_pages_fail(int reason, tj_error *error)
 {

@@ -1,11 +1,8 @@
-/* region.c: the memory that libtcc holds during one use of it.
+/* region.c: allocates the memory that libtcc holds during one use.
  *
- * libtcc cannot be told that memory is out: what it allocates with must return a
- * block. So when a block is refused here, by the system or by the limit, libtcc is
- * made to stop (backend.c); small blocks come from a reserve until it does. All that
- * it holds is in a list, to be freed as a whole when libtcc had to be left in the
- * middle.
- */
+ * libtcc cannot handle a failed allocation: its allocator must return a block. If a block is refused here, by
+ * the system or by the limit, backend.c makes libtcc stop; until then small blocks come from a reserve. All
+ * blocks are in a list, so that they can be freed together if libtcc had to be left in the middle. */
 #include "internal.h"
 
 #include "os/address_space.h"
@@ -14,23 +11,23 @@
 #include <stdint.h>
 #include <string.h>
 
-/* In front of each block from tj_realloc(). */
+/* Precedes each block from tj_realloc(). */
 struct tj_block {
     struct tj_block *previous; /* NULL: the first */
     struct tj_block *next;
-    size_t size;   /* of what stands behind */
-    size_t unused; /* what stands behind is aligned to 16 */
+    size_t size;   /* of the block after it */
+    size_t unused; /* keeps the block after it aligned to 16 */
 };
 
 enum {
     ALIGNMENT = 16,
-    SMALLEST_CODE = 512, /* libtcc's tables are smaller, code with data is larger */
+    SMALLEST_CODE = 512, /* libtcc's tables are smaller; code with data is larger */
     PAGE = 4096,
     RESERVE = 4 << 20
 };
 
-/* Address space only, until it is needed; larger than what libtcc takes to set up any
- * text but very long ones, which have a reserve of their own. Compile lock held. */
+/* Takes no memory until it is used. It is larger than libtcc's setup of any text, except very long ones,
+ * which get a separate reserve. Guarded by the compile lock. */
 static _Alignas(PAGE) char reserve[RESERVE];
 
 static bool is_reserve(const tj_region *region, const void *memory)
@@ -59,7 +56,7 @@ bool tj_region_has_room(tj_region *region, size_t more)
 
 /* ---- pages for code ------------------------------------------------------------- */
 
-/* The code that begins there; for NULL, a free place for more. NULL: there is none. */
+/* Returns the code that begins at memory, or NULL. If memory is NULL, returns a free entry. */
 static tj_code *find_code(tj_region *region, const void *memory)
 {
     for (size_t i = 0; i < sizeof region->code / sizeof *region->code; i++)
@@ -137,7 +134,7 @@ static void free_block(tj_region *region, tj_block *block)
     tj_free(block);
 }
 
-/* block may be NULL. It is as it was after a failure. */
+/* block may be NULL. On failure it is unchanged. */
 static void *resize_block(tj_region *region, tj_block *block, size_t size)
 {
     size_t old = block ? block->size : 0;
@@ -155,9 +152,9 @@ static void *resize_block(tj_region *region, tj_block *block, size_t size)
     return fresh ? fresh + 1 : refuse(region, TJ_REFUSED_MEMORY, 0);
 }
 
-/* ---- what libtcc asks for ------------------------------------------------------------ */
+/* ---- requests of libtcc -------------------------------------------------------------- */
 
-/* Bytes that can be read there. */
+/* Returns the number of bytes that can be read at memory. */
 static size_t size_of(tj_region *region, const void *memory)
 {
     if (!memory)
@@ -179,7 +176,7 @@ void tj_region_free(tj_region *region, void *memory)
         free_block(region, (tj_block *)memory - 1);
 }
 
-/* What has no tj_block in front moves to a block that has. */
+/* Moves memory without a tj_block before it to a block that has one. */
 static void *move(tj_region *region, void *memory, size_t size)
 {
     size_t old = size_of(region, memory);
@@ -226,7 +223,7 @@ void *tj_region_reserve(tj_region *region, void *memory, size_t size, size_t kep
     region->reserve_used += whole;
     if (memory)
         memcpy(block, memory, old < size ? old : size);
-    return block; /* the old one stays until the region is cleared */
+    return block; /* the old block stays until the region is cleared */
 }
 
 void tj_region_clear(tj_region *region)

@@ -1,4 +1,4 @@
-/* spec.c: the checks of a definition that need no compiler. */
+/* spec.c: makes the checks of a definition that need no compiler. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ static tj_status check_name(const char *what, const char *name, bool may_be_outp
     return TJ_OK;
 }
 
-/* Generated parameters end with the operand's name behind two underscores; an
- * extra argument of such a name would hide one. */
+/* Generated parameters end with two underscores and the operand's name. An extra argument with such a name
+ * would hide one. */
 static tj_status check_extra_name(const tj_spec *spec, const char *name, tj_error *error)
 {
     tj_status status = check_name("extra argument", name, false, error);
@@ -92,7 +92,7 @@ static tj_status check_names(const tj_spec *spec, tj_error *error)
 
 /* ---- extras --------------------------------------------------- */
 
-/* Plain type names: nothing that could end the declaration it stands in. */
+/* Accepts only plain type names, which cannot end the declaration that contains them. */
 static bool is_type_name(const char *text)
 {
     bool any = false, stars = false;
@@ -127,9 +127,9 @@ static tj_status check_extras(const tj_spec *spec, tj_error *error)
     return TJ_OK;
 }
 
-/* ---- snippets that use what another kind has ------------------------------- */
+/* ---- snippets that use names of another kind ------------------------------- */
 
-/* Names that a kind of snippet does not have, each a prefix to an operand's. */
+/* Names that are not available in a kind of snippet; each is a prefix of an operand's name. */
 typedef struct absence {
     const char *prefix;
     const char *reason; /* "%s" stands for the operand */
@@ -142,7 +142,7 @@ static const absence not_in_validate[] = {
     {NULL, NULL}};
 static const absence not_in_slice[] = {
     {"data__", "is for Ccode_validate; Ccode_slice_eval has data_slice__%s"}, {NULL, NULL}};
-/* Where an operand's type is no C type. */
+/* For operands whose type is not a C type. */
 static const absence not_in_raw_slice[] = {
     {"data__", "is for Ccode_validate; Ccode_slice_eval has data_slice__%s"},
     {"item__", "needs a type that C can index; use data_slice__%s and the strides"},
@@ -157,7 +157,7 @@ static const absence not_in_cleanup[] = {
     {"dims_slice__", RUNS_ALWAYS},     {"strides_slice__", RUNS_ALWAYS},
     {"sizeof_element__", RUNS_ALWAYS}, {NULL, NULL}};
 
-/* The absence that a token names, for an operand of that name. */
+/* Returns the absence whose prefix, joined with the operand's name, is the token. */
 static const absence *find_absence(const absence *absences, const tj_token *token,
                                    const char *operand)
 {
@@ -184,7 +184,7 @@ static void refuse_name(const tj_piece *piece, const tj_token *token, const abse
     tj_text_clear(&reason);
 }
 
-/* True where C sees some operand's numbers, or those of a field, but not that one of them is no time. */
+/* Returns true if C sees the numbers of an operand or of a field, but cannot recognise NaT. */
 static bool has_times(const tj_spec *spec, const tj_type *types)
 {
     static const char *const labels[] = {"datetime64", "timedelta64", "M8[", "m8["};
@@ -231,7 +231,8 @@ static bool has_absent_name(const tj_spec *spec, const tj_piece *piece, const ab
 
 /* ---- indices that are constants ---------------------------------------------- */
 
-/* The tokens [first, behind) are the index of an axis: of a fixed length, a number must be below. */
+/* Tokens [first, behind) are the index of an axis. If the axis has a fixed length, a constant index must be
+ * less than it. */
 static void check_index(const tj_operand *operand, int axis, const tj_tokens *tokens, size_t first,
                         size_t behind, const tj_piece *piece, tj_messages *messages)
 {
@@ -255,7 +256,7 @@ static void check_index(const tj_operand *operand, int axis, const tj_tokens *to
                            operand->dims[axis].size == 1 ? "" : "s");
 }
 
-/* item__x( stands at i - 1. */
+/* item__x( begins at i - 1. */
 static void check_item(const tj_operand *operand, const tj_tokens *tokens, size_t i,
                        const tj_piece *piece, tj_messages *messages)
 {
@@ -274,7 +275,7 @@ static void check_item(const tj_operand *operand, const tj_tokens *tokens, size_
 void tj_spec_check_indices(const tj_spec *spec, const tj_tokens *tokens, const tj_piece *piece,
                            tj_messages *messages)
 {
-    int conditions = 0; /* what an #if takes out is not known here */
+    int conditions = 0; /* it is not known which lines an #if removes */
     for (size_t i = 0; i + 1 < tokens->count; i++) {
         conditions += tokens->items[i].kind == TJ_TOKEN_IF;
         conditions -= tokens->items[i].kind == TJ_TOKEN_ENDIF;

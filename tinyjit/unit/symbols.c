@@ -1,13 +1,11 @@
-/* symbols.c: names that a unit may leave undefined, and their addresses.
+/* symbols.c: finds the addresses of names that a unit leaves undefined.
  *
- * Helper functions that libtcc's code generator calls for what takes more than an
- * instruction are compiled here by the system compiler, so that libtcc1.a is rarely
- * read. Any other name is looked for in this order: symbols of the embedding program,
- * the environment's C files, its libraries in the order given, what the process has
- * loaded (libc, libm, the embedding program). The process is asked once per name and
- * the answer remembered, because most identifiers of a snippet are local variables,
- * about which the loader would search every library again and again.
- */
+ * libtcc's code generator calls helper functions for operations that need more than an instruction. The
+ * system compiler compiles them here, so that libtcc1.a is rarely read. All other names are searched in this
+ * order: symbols of the embedding program, the environment's C files, its libraries in the given order, the
+ * loaded process (libc, libm, the embedding program). The answer for each name in the process is remembered,
+ * because most identifiers of a snippet are local variables, for which the loader would search every library
+ * again and again. */
 #include "internal.h"
 
 #include "os/shared_object.h"
@@ -20,8 +18,8 @@
 
 #if defined(__x86_64__)
 
-/* Between floating point and 64-bit integers, the directions that x86-64 has no
- * instruction for. */
+/* Converts between floating point and 64-bit integers, in the directions for which x86-64 has no
+ * instruction. */
 #define CONVERT(name, to, from) \
     static to name(from x)      \
     {                           \
@@ -53,7 +51,7 @@ const size_t tj_helper_count = sizeof tj_helper_symbols / sizeof *tj_helper_symb
 
 #elif defined(__aarch64__)
 
-/* long double is in software here: by libgcc's functions, which the cc tier calls, too. */
+/* long double is computed by libgcc's functions here; the cc tier calls the same ones. */
 extern const char __addtf3[], __subtf3[], __multf3[], __divtf3[], __eqtf2[], __netf2[], __lttf2[],
     __letf2[], __gttf2[], __getf2[], __extendsftf2[], __extenddftf2[], __trunctfsf2[],
     __trunctfdf2[], __fixtfsi[], __fixtfdi[], __fixunstfsi[], __fixunstfdi[], __floatsitf[],
@@ -83,15 +81,14 @@ const char *const tj_remembering_names[] = {
 
 /* ---- what the process has loaded ---------------------------------------- */
 
-/* Names that were looked up; a NULL address: there is none. Guarded by the
- * compile lock. Emptied when it gets large: it is only a memory. */
+/* Names that were looked up; a NULL address means not found. Guarded by the compile lock. It is only a cache
+ * and is emptied when it gets large. */
 static tj_map known;
 enum {
     MANY_NAMES = 8192
 };
 
-/* libm need not be in the global scope of the embedding program. It stays open
- * to the end of the process. */
+/* libm need not be in the global scope of the embedding program. It is never closed. */
 static void *open_libm(void)
 {
     static void *handle;
@@ -124,20 +121,20 @@ const void *tj_process_symbol(const char *name, bool again)
     const void *address = ask_loader(name);
     if (known.count >= MANY_NAMES)
         tj_map_clear(&known);
-    tj_map_set(&known, name, address, true); /* without memory it is asked again */
+    tj_map_set(&known, name, address, true); /* if out of memory, the name is looked up again */
     return address;
 }
 
 /* ---- the embedding program's symbols --------------------------------------- */
 
 struct tj_offer {
-    int shares; /* the latest is guarded by the compile lock, as `shares` is */
+    int shares; /* the latest offer and `shares` are guarded by the compile lock */
     const tj_symbol *symbols; /* borrowed */
     size_t count;
     tj_map map; /* owned */
 };
 
-static tj_offer *latest_offer; /* borrowed: one that has shares, or NULL */
+static tj_offer *latest_offer; /* borrowed: an offer that still has shares, or NULL */
 
 /* Compile lock held. */
 static void drop_offer(tj_offer *offer)
@@ -193,15 +190,16 @@ const tj_map *tj_environment_symbols(const tj_environment *environment)
 
 /* ---- in an environment ---------------------------------------------------------- */
 
-/* What the sources define; NULL: not them. */
+/* Returns the address that the sources define, or NULL. */
 static const void *source_symbol(const tj_environment *environment, const char *name)
 {
     const tj_unit *sources = environment->sources_unit; /* constant after new */
     return sources ? tj_unit_symbol(sources, name) : NULL;
 }
 
-/* What the libraries mean by name. A name that they only need from others is looked up in the
- * process first, as the loader does it: with another malloc preloaded, free() is that one's. */
+/* Returns the address that the libraries give for a name. If a library only needs the name from another one,
+ * the process is searched first, as the loader does: if another malloc is preloaded, free() must belong to
+ * it. */
 static const void *library_symbol(const tj_environment *environment, const char *name)
 {
     const void *needed = NULL;
@@ -216,7 +214,7 @@ static const void *library_symbol(const tj_environment *environment, const char 
     return global ? global : needed;
 }
 
-/* Not the embedding program's. */
+/* Finds a symbol that is not the embedding program's. */
 static const void *other_symbol(const tj_environment *environment, const char *name, bool again)
 {
     if (environment->own_mathematics && tj_mathematical_function(name, strlen(name)))
@@ -254,7 +252,7 @@ bool tj_environment_find(const tj_environment *environment, const char *name, bo
 
 const void *tj_environment_symbol(tj_environment *environment, const char *name)
 {
-    tj_compile_lock(); /* guards what is known of the process */
+    tj_compile_lock(); /* guards the cache of the process' symbols */
     const void *address = other_symbol(environment, name, true);
     tj_compile_unlock();
     return address;
@@ -281,7 +279,9 @@ static bool is_library_address(const tj_environment *environment, const tj_symbo
 {
     for (size_t i = 0; i < environment->nlibraries; i++)
         if (tj_shared_object_symbol(environment->libraries[i], symbol->name) == symbol->address)
-            return tj_process_symbol(symbol->name, false) != symbol->address; /* libm's, say */
+            return tj_process_symbol(symbol->name, false) != symbol->address; /* it belongs to
+                                                                                 libm, for
+                                                                                 example */
     return false;
 }
 
@@ -290,7 +290,7 @@ bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *s
     if (tj_map_get(tj_environment_symbols(environment), symbol->name))
         return strncmp(symbol->name, "cwj_contiguous", strlen("cwj_contiguous")) != 0;
     if (source_symbol(environment, symbol->name))
-        return false; /* the sources' unit has been judged */
+        return false; /* the sources' unit was already checked */
     for (const char *const *name = tj_remembering_names; *name; name++)
         if (!strcmp(symbol->name, *name))
             return true;

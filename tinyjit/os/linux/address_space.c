@@ -1,4 +1,4 @@
-/* address_space.c: see os/address_space.h. */
+/* address_space.c: implements os/address_space.h. */
 #define _GNU_SOURCE 1 /* flags of mmap, madvise */
 #include "os/address_space.h"
 
@@ -48,7 +48,7 @@ void tj_space_discard(void *memory, size_t size)
 
 /* ---- the limit of mappings -------------------------------------------------------- */
 
-/* The number at the start of a file; 0: unknown. */
+/* Returns the number at the start of a file; 0: unknown. */
 static size_t read_number(const char *path)
 {
     char text[32];
@@ -60,7 +60,7 @@ static size_t read_number(const char *path)
     return strtoul(text, NULL, 10);
 }
 
-/* Lines of /proc/self/maps, one for each mapping. */
+/* Returns the number of lines of /proc/self/maps, one per mapping. */
 static size_t count_mappings(void)
 {
     char part[4096];
@@ -79,5 +79,5 @@ static size_t count_mappings(void)
 size_t tj_mappings_used_up(void)
 {
     size_t most = read_number("/proc/sys/vm/max_map_count");
-    return most && count_mappings() + 2 >= most ? most : 0; /* a few are counted, not listed */
+    return most && count_mappings() + 2 >= most ? most : 0; /* some count but are not listed */
 }

@@ -1,4 +1,4 @@
-/* anonymous_file.c: see os/anonymous_file.h. Files in memory, sealed to fix them. */
+/* anonymous_file.c: implements os/anonymous_file.h with files in memory, which seals make unchangeable. */
 #define _GNU_SOURCE 1 /* memfd_create, seals */
 #include "os/anonymous_file.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    FIRST_FD = 10 /* above those that a process gets */
+    FIRST_FD = 10 /* above the descriptors that a started process gets */
 };
 
 int tj_file_new(const char *name)

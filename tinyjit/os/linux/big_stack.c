@@ -1,21 +1,17 @@
-/* big_stack.c: see os/big_stack.h.
+/* big_stack.c: implements os/big_stack.h.
  *
- * libtcc parses by recursion. How deep a text nests is limited by the scanner,
- * how large the caller's stack is nobody knows (threads of some programs have
- * 256 KiB). So libtcc runs on a stack of its own, of known size, which the lock
- * guards; the caller's thread switches to it and back. A thread for each
- * compilation would do, too, but on a busy machine it waits for its turn: 3 ms
- * instead of 0.3 were seen.
+ * libtcc parses by recursion. The scanner limits the nesting depth of a text, but the size of the caller's
+ * stack is unknown (threads of some programs have 256 KiB). libtcc therefore runs on a separate stack of
+ * known size, guarded by the lock; the caller's thread switches to it and back. A new thread for each
+ * compilation would work, too, but on a busy machine it has to wait until it is scheduled: 3 ms instead of
+ * 0.3 were measured.
  *
- * libtcc reads numbers by strtod(), which follows the locale: where the decimal
- * point is a comma, 2.75 is read as 2. So it runs under the C locale, which is this
- * thread's alone; the process keeps its own.
+ * libtcc reads numbers by strtod(), which depends on the locale: if the decimal point is a comma, it reads
+ * 2.75 as 2. Tasks therefore run in the C locale, which is set only for this thread.
  *
- * libtcc asserts what it did not think of, and abort() would end the process. So while
- * a task runs, SIGABRT comes here. What another thread has raised for itself, or a process
- * has sent, goes on to whom it was for; pthread_kill() of the task's thread looks like its
- * own abort().
- */
+ * libtcc contains assertions, and abort() would end the process. While a task runs, this file therefore
+ * handles SIGABRT. A signal that another thread raised for itself, or that a process sent, is passed on to
+ * the previous handler. pthread_kill() of the task's thread cannot be distinguished from its own abort(). */
 #define _GNU_SOURCE 1 /* ucontext and locales under -std=c11 */
 #include "os/big_stack.h"
 
@@ -32,17 +28,17 @@
 
 /* ---- the stack ----------------------------------------------------------- */
 
-/* Where a task runs and where it returns to. */
+/* The contexts of the task and of its caller. */
 static struct {
-    char *stack; /* of TJ_BIG_STACK bytes above a guard page; kept for good */
+    char *stack; /* TJ_BIG_STACK bytes above a guard page; never freed */
     ucontext_t caller;
     ucontext_t callee;
     const tj_task *task;
     void *argument;
-    struct sigaction others; /* what SIGABRT did before */
+    struct sigaction others; /* the previous action of SIGABRT */
 } big;
 
-/* Address space only: pages are there once they were touched. */
+/* Reserves only address space: pages get memory when they are touched. */
 static bool map_stack(void)
 {
     if (big.stack)
@@ -55,14 +51,14 @@ static bool map_stack(void)
         tj_space_free(map, guard + TJ_BIG_STACK);
         return false;
     }
-    madvise(map + guard, TJ_BIG_STACK, MADV_NOHUGEPAGE); /* most texts touch a few pages */
+    madvise(map + guard, TJ_BIG_STACK, MADV_NOHUGEPAGE); /* most texts touch only a few pages */
     big.stack = map + guard;
     return true;
 }
 
 /* ---- the locale ------------------------------------------------------------ */
 
-/* Kept for good: glibc's and musl's is constant data. (locale_t)0 without memory. */
+/* Never freed: in glibc and musl it is constant data. Returns (locale_t)0 if out of memory. */
 static locale_t c_locale(void)
 {
     static locale_t c;
@@ -92,15 +88,15 @@ static void run_task(void)
 {
     SWITCHED(NULL, &caller_bottom, &caller_size);
     big.task->run(big.argument);
-    SWITCH_TO(NULL, caller_bottom, caller_size); /* uc_link leads back */
+    SWITCH_TO(NULL, caller_bottom, caller_size); /* uc_link leads back to the caller */
 }
 
 _Noreturn void tj_leave_big_stack(void)
 {
     SWITCH_TO(NULL, caller_bottom, caller_size);
-    UNPOISON(big.stack, TJ_BIG_STACK); /* its frames never end */
+    UNPOISON(big.stack, TJ_BIG_STACK); /* its frames were left without return */
     setcontext(&big.caller);
-    abort(); /* it does not return */
+    abort(); /* not reached */
 }
 
 /* ---- abort() -------------------------------------------------------------------- */
@@ -110,20 +106,20 @@ static bool is_on_big_stack(const void *address)
     return (uintptr_t)address - (uintptr_t)big.stack < TJ_BIG_STACK;
 }
 
-/* Not of abort(), or not of the task's. */
+/* Passes on a signal that does not come from abort(), or not from the task. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     if (big.others.sa_flags & SA_SIGINFO) {
         big.others.sa_sigaction(number, info, context);
     } else if (big.others.sa_handler == SIG_DFL) {
         sigaction(number, &big.others, NULL);
-        raise(number); /* comes when this handler has returned */
+        raise(number); /* arrives after this handler has returned */
     } else if (big.others.sa_handler != SIG_IGN) {
         big.others.sa_handler(number);
     }
 }
 
-/* By raise(), as abort() does it, in this process. */
+/* Returns true for a signal raised in this process by raise(), as abort() does. */
 static bool is_raised(const siginfo_t *info)
 {
     return info->si_code == SI_TKILL && info->si_pid == getpid();
@@ -138,7 +134,7 @@ static void on_abort(int number, siginfo_t *info, void *context)
     sigset_t own;
     sigemptyset(&own);
     sigaddset(&own, number);
-    pthread_sigmask(SIG_UNBLOCK, &own, NULL); /* this handler is left without return */
+    pthread_sigmask(SIG_UNBLOCK, &own, NULL); /* this handler does not return */
     big.task->on_abort();
     pass_on(number, info, context);
 }
@@ -148,7 +144,7 @@ static bool is_ours(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_abort;
 }
 
-/* Our own may be there: somebody took it for another's while a task ran, and put it back later. */
+/* Our handler may already be installed: other code saw it while a task ran, and restored it later. */
 static bool catch_abort(void)
 {
     struct sigaction ours = {.sa_sigaction = on_abort, .sa_flags = SA_SIGINFO}, found;
@@ -160,7 +156,7 @@ static bool catch_abort(void)
     return true;
 }
 
-/* Unless somebody has set another one meanwhile. */
+/* Restores the previous action, unless other code has installed another handler meanwhile. */
 static void stop_catching(void)
 {
     struct sigaction now;
@@ -170,7 +166,7 @@ static void stop_catching(void)
 
 /* ---- a task ------------------------------------------------------------------------ */
 
-/* A text that nested deeply must not keep the stack's memory for good. */
+/* The memory of the stack is given back after a deeply nested text. */
 static void give_back_pages(void)
 {
     enum {
@@ -189,8 +185,7 @@ bool tj_run_on_big_stack(const tj_task *task, void *argument)
     big.callee.uc_stack.ss_sp = big.stack;
     big.callee.uc_stack.ss_size = TJ_BIG_STACK;
     big.callee.uc_link = &big.caller;
-    sigdelset(&big.callee.uc_sigmask,
-              SIGABRT); /* from glibc 2.41 on abort() does not see to that */
+    sigdelset(&big.callee.uc_sigmask, SIGABRT); /* since glibc 2.41 abort() does not unblock it */
     makecontext(&big.callee, run_task, 0);
 #if defined(__SANITIZE_ADDRESS__)
     void *save = NULL;

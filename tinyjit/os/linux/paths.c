@@ -1,4 +1,4 @@
-/* paths.c: see os/paths.h. */
+/* paths.c: implements os/paths.h. */
 #define _GNU_SOURCE 1 /* getcwd without a buffer, realpath */
 #include "os/paths.h"
 

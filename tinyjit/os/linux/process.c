@@ -1,4 +1,4 @@
-/* process.c: see os/process.h. The process leads a group of its own, which is ended with it. */
+/* process.c: implements os/process.h. The process leads its own process group, and ends with it. */
 #define _GNU_SOURCE 1 /* environ, ppoll, SCHED_BATCH */
 #include "os/process.h"
 
@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 enum {
-    LAST_FD = 3 /* of those that the process gets */
+    LAST_FD = 3 /* of the descriptors that the process gets */
 };
 
 /* ---- starting --------------------------------------------------------------- */
 
-/* Where libc cannot close all: those that are open now. */
+/* Closes the descriptors that are open now, if libc cannot close all. */
 static int close_listed(posix_spawn_file_actions_t *actions)
 {
     DIR *dir = opendir("/proc/self/fd");
@@ -40,10 +40,10 @@ static int close_listed(posix_spawn_file_actions_t *actions)
     return failed;
 }
 
-/* The embedding program may have descriptors that are not closed by exec. */
+/* The embedding program may have descriptors that exec does not close. */
 static int close_others(posix_spawn_file_actions_t *actions)
 {
-    /* glibc 2.34 has it. */
+    /* exists since glibc 2.34 */
     int (*close_from)(posix_spawn_file_actions_t *, int);
     void *address = dlsym(RTLD_DEFAULT, "posix_spawn_file_actions_addclosefrom_np");
     memcpy(&close_from, &address, sizeof close_from);
@@ -98,7 +98,7 @@ static int spawn(char *const *words, char *const *variables, const tj_pipework *
     return failed;
 }
 
-/* A descriptor that tells when the process ends; -1: the system has none (Linux 5.3 has). */
+/* Returns a descriptor that reports the end of the process; -1: not supported (Linux before 5.3). */
 static int open_process(pid_t pid)
 {
 #ifdef SYS_pidfd_open
@@ -133,7 +133,7 @@ void tj_process_nap(const tj_process *process, double seconds)
           NULL);
 }
 
-/* One that has ended is a zombie still: its number and its group's cannot become another's. */
+/* A process that has ended is still a zombie, so its number and its group's cannot be reused. */
 tj_process_state tj_process_look(const tj_process *process)
 {
     siginfo_t info = {0};
@@ -144,7 +144,7 @@ tj_process_state tj_process_look(const tj_process *process)
 
 /* ---- the end ------------------------------------------------------------------ */
 
-/* Ends what is left of the group. Returns the status, or -1: nobody knows. */
+/* Ends the rest of the group. Returns the status, or -1 if it is unknown. */
 static int end_group(pid_t pid)
 {
     int status;

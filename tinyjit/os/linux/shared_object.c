@@ -1,4 +1,4 @@
-/* shared_object.c: see os/shared_object.h. */
+/* shared_object.c: implements os/shared_object.h. */
 #define _GNU_SOURCE 1 /* RTLD_DEFAULT, dladdr1 */
 #include "os/shared_object.h"
 
