@@ -38,9 +38,7 @@ enum {
     NGEOMETRIES = sizeof(geometries) / sizeof(*geometries)
 };
 
-#define CHECK \
-    "CHECK_CONTIGUOUS_AND_SETERROR" /* this raises; CHECK_CONTIGUOUS only returns the
-                                                 answer */
+#define CHECK "CHECK_CONTIGUOUS_AND_SETERROR" /* raises; CHECK_CONTIGUOUS does not */
 
 const char *tj_const_of(const tj_operand *operand)
 {

@@ -1,16 +1,14 @@
-/* body.c: how a slice's text ends, seen without compiling it (body.h).
+/* body.c: finds the returns of a slice's text without compiling it (body.h).
  *
- * A body that runs through to a last `return true;` can stand in the loop
- * itself: the last return goes away, and `return false;` leaves the loop. Such a
- * body is called direct. A body is direct only if this file understands all of it:
- * directives, jumps, and what needs a function of its own (statics, its name, its
- * stack) are left to the compiler. Returns that macros hide are not seen here; the
- * loop is written so that they do not compile.
- */
+ * If a body runs to a last `return true;`, a loop can contain it: the last return is removed, and `return
+ * false;` leaves the loop. Such a body is called direct. A body is direct only if this file understands all
+ * of it. The compiler handles the rest: directives, jumps, and text that needs a separate function (statics,
+ * the function's name, its stack). Returns that macros hide are not seen here; the loop is written so that
+ * they do not compile. */
 #include "read/body.h"
 #include "read/expand.h"
 
-/* Words that mean, or may mean, something else in a loop than in a function. */
+/* Words that have, or may have, another meaning in a loop than in a function. */
 static const char unfit[] =
     "static goto __func__ __FUNCTION__ __PRETTY_FUNCTION__ __label__ extern "
     "__builtin_frame_address __builtin_return_address";
@@ -30,8 +28,7 @@ static bool add_return(tj_body *body, size_t start, size_t end)
     return true;
 }
 
-/* What stands behind `return` at *i: 1 true, 0 false, -1 anything else. *i moves to the
- * semicolon. */
+/* Reads the value after `return` at *i: 1 true, 0 false, -1 anything else. Moves *i to the semicolon. */
 static int read_truth(const tj_tokens *tokens, size_t *i)
 {
     size_t parentheses = 0;
@@ -45,7 +42,7 @@ static int read_truth(const tj_tokens *tokens, size_t *i)
     return tj_token_at(tokens, *i, ";") && !parentheses ? truth : -1;
 }
 
-/* A statement of its own may begin at i. */
+/* Returns true if a statement may begin at i. */
 static bool may_start(const tj_tokens *tokens, size_t i)
 {
     return i == 0 || tj_token_in(tokens, i - 1, ";{}");
@@ -54,11 +51,11 @@ static bool may_start(const tj_tokens *tokens, size_t i)
 bool tj_body_read(const tj_tokens *tokens, tj_body *body)
 {
     bool fits = true, ended = false, fine = true;
-    int depth = 0; /* of brackets of any kind */
+    int depth = 0; /* of all kinds of brackets */
     *body = (tj_body){.total = true};
     for (size_t i = 0; i < tokens->count && fits && fine; i++) {
         size_t start = i;
-        if (ended) { /* the last return was not the last */
+        if (ended) { /* there is text after the last return */
             fits = false;
         } else if (tj_token_at(tokens, i, "return")) {
             int truth = read_truth(tokens, &i);
@@ -82,9 +79,9 @@ void tj_body_clear(tj_body *body)
     *body = (tj_body){0};
 }
 
-/* The name of what takes stack until its function returns, or jumps back into a function. In
- * a loop each slice would take more, and no compiler inlines a function that has it. Part of a
- * name is enough, because macros of other libraries have such names: g_alloca, sigsetjmp. */
+/* Returns true for names of functions that take stack until their caller returns, or that jump back into a
+ * function. In a loop each slice would take more stack, and no compiler inlines a function that uses them. A
+ * part of the name is enough, because macros of other libraries have such names: g_alloca, sigsetjmp. */
 static bool holds_stack(const tj_token *token)
 {
     static const char *const parts[] = {"alloca", "strdupa", "strndupa", "setjmp", NULL};
@@ -94,7 +91,7 @@ static bool holds_stack(const tj_token *token)
     return found;
 }
 
-/* && after token i takes the address of a label: it cannot be "and". */
+/* Returns true if && after token i takes the address of a label, because it cannot be "and". */
 static bool wants_operand(const tj_tokens *tokens, size_t i)
 {
     return tj_token_at(tokens, i, "return") ||
@@ -137,7 +134,7 @@ done:
     return standing;
 }
 
-/* True for the number of one of ndims dims. */
+/* Returns true for the number of one of ndims dims. */
 static bool is_axis(const tj_tokens *tokens, size_t i, int ndims)
 {
     const tj_token *token = &tokens->items[i];

@@ -1,49 +1,47 @@
-/* confine.c: what a text must not do that stands in a block (confine.h).
+/* confine.c: checks that a text in a block does nothing that is not allowed there (confine.h).
  *
- * The way out of a block leads through its cleanup, and through those around it. So such a
- * text must not use `return`, nor break, continue and goto that leave it, and it may fail only
- * by the failure code of its own block.
+ * A block must be left through its cleanup and those of the blocks around it. So such a text must not use
+ * `return`, nor break, continue and goto that leave it. It may fail only by the failure code of its own
+ * block.
  *
- * To check that, this file walks through the statements without compiling them. It knows which
- * loops a `break` stands in and which labels are the text's own. Macros of headers and
- * conditions can hide such a statement; then the text is accepted here, and the compiler has
- * the last word: in the generated text there is no loop around it, and no function that one
- * could return from.
- */
+ * This file checks that by a pass over the statements, without compiling them. It knows the loop of each
+ * `break`, and the labels of the text. Macros of headers and conditions can hide such a statement. Then the
+ * text is accepted here, and the compiler reports the error: in the generated text there is no loop around
+ * it, and no function that it could return from. */
 #include "read/confine.h"
 
-/* What a text does to the text around it. */
+/* An effect of a text on the text around it. */
 typedef enum effect {
     RETURNS,
-    BREAKS,    /* out of a loop or switch that is not its own */
-    CONTINUES, /* likewise */
-    JUMPS,     /* to a label that is not its own */
-    FAILS,     /* by a failure code */
-    MEDDLES    /* names what belongs to the generated text */
+    BREAKS,    /* a break out of a loop or switch outside the text */
+    CONTINUES, /* a continue of a loop outside the text */
+    JUMPS,     /* a goto to a label outside the text */
+    FAILS,     /* a failure code */
+    MEDDLES    /* uses a name that is reserved for the generated text */
 } effect;
 
-/* A walk through the statements of a text. */
+/* A pass over the statements of a text. */
 typedef struct walk {
     const tj_graph_text *text;
     const tj_tokens *tokens;
     tj_confined *confined; /* or NULL */
     tj_messages *messages;
-    tj_words labels;  /* owned: its own ones */
-    size_t at;        /* the token at hand */
-    size_t statement; /* the first token of the statement at hand */
-    size_t blamed;    /* where the name of the macro ends that was blamed last */
-    char *frames;     /* owned: brackets and statements without end, the innermost last */
+    tj_words labels;  /* owned: the labels of the text */
+    size_t at;        /* the current token */
+    size_t statement; /* the first token of the current statement */
+    size_t blamed;    /* the end of the macro name that was reported last */
+    char *frames;     /* owned: open brackets and unfinished statements, the innermost last */
     size_t count, capacity;
     bool starts;        /* a statement begins here */
-    bool ended;         /* one has just ended: `else` and `while` may go on with it */
-    bool header;        /* ( begins a header */
-    bool labels_case;   /* : ends a case */
-    bool loose;         /* there were conditions: loops are not certain */
-    bool failed_before; /* a failure code was met */
-    bool failed;        /* no memory */
+    bool ended;         /* a statement has just ended: `else` or `while` may continue it */
+    bool header;        /* the next ( begins a header */
+    bool labels_case;   /* the next : ends a case label */
+    bool loose;         /* there were conditions, so loops are not certain */
+    bool failed_before; /* a failure code was found */
+    bool failed;        /* out of memory */
 } walk;
 
-/* ---- what is wrong -------------------------------------------------------------- */
+/* ---- faults --------------------------------------------------------------------- */
 
 static const char *fault_of_failing(const tj_graph_text *text, int block)
 {
@@ -68,7 +66,7 @@ static const char *fault_of_failing(const tj_graph_text *text, int block)
     return block == text->block ? NULL : "this is the failure code of another block";
 }
 
-/* Why a text must not do that, or NULL. */
+/* Returns the reason why a text must not do that, or NULL. */
 static const char *fault_of(const tj_graph_text *text, effect does, int block)
 {
     static const char *const faults[] = {
@@ -85,7 +83,7 @@ static const char *fault_of(const tj_graph_text *text, effect does, int block)
     return faults[does];
 }
 
-/* A fault in what a macro makes is reported once, at the macro. */
+/* Reports a fault. A fault in the expansion of a macro is reported once, at the macro. */
 static void blame(walk *this, const tj_token *token, const char *fault)
 {
     const tj_piece *piece = this->text->piece;
@@ -100,7 +98,7 @@ static void blame(walk *this, const tj_token *token, const char *fault)
         tj_messages_add_at(this->messages, piece, token->start, token->end, "%s", fault);
 }
 
-/* `block`: of a failure code. */
+/* `block`: the number in a failure code. */
 static void judge(walk *this, effect does, int block)
 {
     const char *fault = fault_of(this->text, does, block);
@@ -114,10 +112,10 @@ static void judge(walk *this, effect does, int block)
 typedef enum frame_kind {
     PAREN = '(',
     SQUARE = '[',
-    HEAD = 'h',  /* the parentheses behind for, while, switch, if */
+    HEAD = 'h',  /* the parentheses after for, while, switch, if */
     COMPOUND = '{',
     LIST = 'i',    /* the braces of an initializer, a struct, an enum */
-    LOOP = 'l',    /* these four: a statement without its end */
+    LOOP = 'l',    /* these four are unfinished statements */
     SWITCH = 's',
     IF = 'c',
     DO = 'd'
@@ -136,7 +134,7 @@ static bool is_statement(char frame)
     return frame == LOOP || frame == SWITCH || frame == IF || frame == DO;
 }
 
-/* The innermost bracket, or 0. */
+/* Returns the innermost bracket, or 0. */
 static char bracket_of(const walk *this)
 {
     for (size_t i = this->count; i-- > 0;)
@@ -151,7 +149,7 @@ static void pop_statements(walk *this)
         this->count--;
 }
 
-/* Pops statements up to the innermost of that kind. False: there is none. */
+/* Pops statements up to the innermost of that kind. Returns false if there is none. */
 static bool pop_to(walk *this, frame_kind frame)
 {
     for (size_t i = this->count; i-- > 0 && is_statement(this->frames[i]);)
@@ -177,9 +175,9 @@ static void end_statement(walk *this)
     this->header = this->labels_case = false;
 }
 
-/* ---- names that are not the text's own ------------------------------------------ */
+/* ---- names that the text must not use ------------------------------------------- */
 
-/* False where there is anything but digits. A number that is too large for a block stays too
+/* Returns false if there is anything but digits. Numbers that are too large for a block number are kept too
  * large. */
 static bool read_digits(const char *bytes, size_t length, long *number)
 {
@@ -192,7 +190,7 @@ static bool read_digits(const char *bytes, size_t length, long *number)
     return true;
 }
 
-/* "label_4", "label_4_cleanup"; *block is the number. */
+/* Recognises "label_4" and "label_4_cleanup"; *block is the number. */
 static bool is_label(const tj_token *token, long *block)
 {
     static const char tail[] = "_cleanup";
@@ -217,8 +215,8 @@ static bool is_reserved(const tj_token *token)
     return tj_token_is(token, "failure") || is_label(token, &block);
 }
 
-/* "{failure = 4; goto label_4;}": the block's number, with `failure` at hand, or 0.
- * The number stands there twice. */
+/* Returns the block's number in "{failure = 4; goto label_4;}" if `failure` is the current token, or 0. Both
+ * numbers must be equal. */
 static int failure_code(const walk *this)
 {
     static const char *const form[] = {"{", "failure", "=", NULL, ";", "goto", NULL, ";", "}"};
@@ -237,13 +235,13 @@ static int failure_code(const walk *this)
 
 /* ---- arrays ---------------------------------------------------------------------- */
 
-/* The token may stand between the words of a type and the name of an array. */
+/* Returns true if the token may stand between the words of a type and the name of an array. */
 static bool is_of_declaration(const tj_tokens *tokens, size_t i)
 {
     return tj_token_is_name(tokens, i) || tj_token_in(tokens, i, "*,");
 }
 
-/* A name among the sizes: that of a macro, of a constant, or of a variable. */
+/* Returns true if the sizes contain a name: of a macro, a constant, or a variable. */
 static bool has_named_size(const tj_tokens *tokens, size_t open)
 {
     for (; tj_token_at(tokens, open, "["); open = tokens->mates[open] + 1)
@@ -253,7 +251,7 @@ static bool has_named_size(const tj_tokens *tokens, size_t open)
     return false;
 }
 
-/* name is that of an array, if this is a declaration and not an expression. */
+/* name is the name of an array if this is a declaration and not an expression. */
 static void note_array(walk *this, size_t name)
 {
     const tj_tokens *tokens = this->tokens;
@@ -295,7 +293,7 @@ static void read_goto(walk *this)
     size_t next = this->at + 1;
     if (tj_token_is_name(this->tokens, next) && !is_own_label(this, &this->tokens->items[next])) {
         judge(this, JUMPS, 0);
-        this->at++; /* said once */
+        this->at++; /* reported once */
     }
 }
 
@@ -326,7 +324,7 @@ static void read_own_name(walk *this, bool starts)
     } else if (is_reserved(token)) {
         judge(this, MEDDLES, 0);
     } else if (starts && tj_token_at(this->tokens, this->at + 1, ":")) {
-        this->at++; /* a label */
+        this->at++; /* it is a label */
         this->starts = true;
     }
 }
@@ -365,7 +363,7 @@ static void read_name(walk *this)
         read_own_name(this, starts);
 }
 
-/* "name(...) {": the head of a loop that a macro of some header makes. */
+/* Recognises "name(...) {": the head of a loop that is a macro of some header. */
 static bool is_macro_head(const walk *this)
 {
     size_t first = this->statement;
@@ -421,10 +419,10 @@ static void read_punctuator(walk *this)
     this->starts = this->header = false;
 }
 
-/* ---- the walk ----------------------------------------------------------------------- */
+/* ---- the pass ----------------------------------------------------------------------- */
 
-/* A statement has ended: what goes on with it, what begins anew. True when the token
- * at hand is read by that. */
+/* Handles the end of a statement: finds its continuation, or the next statement. Returns true if this
+ * consumes the current token. */
 static bool go_on(walk *this)
 {
     this->ended = false;
@@ -438,7 +436,7 @@ static bool go_on(walk *this)
     return false;
 }
 
-/* How many `?` still wait for their `:` behind a token. */
+/* Counts the `?` that still need their `:` after a token. */
 static size_t count_choices(const tj_tokens *tokens, size_t at, size_t waiting)
 {
     if (tj_token_at(tokens, at, "?"))
@@ -448,7 +446,7 @@ static size_t count_choices(const tj_tokens *tokens, size_t at, size_t waiting)
     return tj_token_in(tokens, at, ";{}") ? 0 : waiting;
 }
 
-/* "name:" where a statement may begin. */
+/* Finds "name:" at places where a statement may begin. */
 static void find_labels(walk *this)
 {
     const tj_tokens *tokens = this->tokens;
@@ -472,7 +470,7 @@ static void read_text(walk *this)
     for (this->at = 0; this->at < this->tokens->count && !this->failed; this->at++) {
         const tj_token *token = &this->tokens->items[this->at];
         this->loose |= token->kind == TJ_TOKEN_ELSE;
-        if (!token->length) /* a condition, or a doubt */
+        if (!token->length) /* a condition or a doubt */
             continue;
         if (this->ended && go_on(this))
             continue;
@@ -487,7 +485,7 @@ static void read_text(walk *this)
     }
 }
 
-/* "#define failure 1" */
+/* Refuses "#define failure 1". */
 static void check_definitions(walk *this, const tj_tokens *raw)
 {
     for (size_t i = 0; i < raw->count; i = tj_tokens_behind_line(raw, i))
@@ -502,7 +500,7 @@ bool tj_confine(const tj_expanded *expanded, const tj_graph_text *text, tj_confi
 {
     walk this = {
         .text = text, .tokens = &expanded->tokens, .confined = confined, .messages = messages};
-    if (text->place != TJ_AT_FILE_LEVEL) { /* that is C like any other */
+    if (text->place != TJ_AT_FILE_LEVEL) { /* file level may contain any C */
         check_definitions(&this, &expanded->raw);
         read_text(&this);
     }

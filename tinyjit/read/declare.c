@@ -1,11 +1,9 @@
-/* declare.c: reading a text that only declares variables and types.
+/* declare.c: parses a text that only declares variables and types.
  *
- * Such a text must be able to become local variables of a function, and also members of
- * a struct with its typedefs in front. So every declaration is taken apart as far as needed
- * to know what it is and which names it declares. What has no place in a struct is refused.
- * Both halves, typedefs and members, keep the lines of the text: what belongs to the other
- * half becomes blanks.
- */
+ * Such a text must be usable as local variables of a function, and also as members of a struct after its
+ * typedefs. So every declaration is parsed as far as needed to find its kind and the names that it declares.
+ * Declarations that are invalid in a struct are refused. Both outputs, typedefs and members, keep the lines
+ * of the text: parts that belong to the other output are replaced by blanks. */
 #include <string.h>
 
 #include "internal.h"
@@ -14,7 +12,7 @@
 
 typedef struct reader {
     const tj_piece *piece;
-    const char *name; /* that names must hold; NULL: any */
+    const char *name; /* names must contain it; NULL: any names */
     tj_tokens tokens;
     tj_declarations *declarations;
     tj_words names; /* becomes declarations->names */
@@ -22,8 +20,8 @@ typedef struct reader {
     bool failed; /* a message was added */
 } reader;
 
-/* Appends an error about the tokens [from, to). "%.*s" in the text stands for them, "%s"
- * behind it for the name that names must hold. */
+/* Appends an error about the tokens [from, to). In the text, the first "%.*s" stands for these tokens, and a
+ * later "%s" for the required part of names. */
 static void refuse(reader *this, size_t from, size_t to, const char *text)
 {
     size_t start = this->tokens.items[from].start;
@@ -45,7 +43,7 @@ enum {
     ANNOTATIONS = TJ_ATTRIBUTE | TJ_EXTENSION
 };
 
-/* The reason why a declaration must not have this word, or NULL. */
+/* Returns the reason why a declaration must not contain this word, or NULL. */
 static const char *fault_of_word(const tj_tokens *tokens, size_t at)
 {
     if (tj_token_word(tokens, at, TJ_STORAGE | TJ_THREAD_LOCAL))
@@ -57,7 +55,7 @@ static const char *fault_of_word(const tj_tokens *tokens, size_t at)
     return NULL;
 }
 
-/* Behind an annotation and its group. */
+/* Returns the index after an annotation and its brackets. */
 static size_t skip_annotations(const reader *this, size_t at, size_t end)
 {
     while (at < end && tj_token_word(&this->tokens, at, ANNOTATIONS)) {
@@ -70,15 +68,15 @@ static size_t skip_annotations(const reader *this, size_t at, size_t end)
 
 /* ---- specifiers ------------------------------------------------------------- */
 
-/* What stands in front of the first declarator. */
+/* The words before the first declarator. */
 typedef struct specifiers {
     size_t end;
     bool is_typedef;
     bool has_type;
-    bool defines; /* a struct, union or enum; or names its tag */
+    bool defines; /* defines a struct, union or enum, or names a tag */
 } specifiers;
 
-/* "struct tag {...}": returns the index behind it. */
+/* Returns the index after "struct tag {...}". */
 static size_t skip_definition(const reader *this, size_t at, size_t end)
 {
     at = skip_annotations(this, at + 1, end);
@@ -89,8 +87,7 @@ static size_t skip_definition(const reader *this, size_t at, size_t end)
     return at < end ? at : end;
 }
 
-/* A name that is no keyword, with no type before it, is the type. It may be a macro with
- * arguments. */
+/* If no type precedes it, a name that is not a keyword is the type. It may be a macro with arguments. */
 static size_t skip_type_name(const reader *this, size_t at, size_t end)
 {
     at++;
@@ -102,7 +99,7 @@ static size_t skip_type_name(const reader *this, size_t at, size_t end)
     return is_macro ? behind : at;
 }
 
-/* With a group in parentheses behind it. */
+/* typeof, with parentheses after it. */
 static bool is_typeof(const tj_tokens *tokens, size_t at)
 {
     return (tj_token_word(tokens, at, TJ_TYPEOF) || tj_token_at(tokens, at, "_Atomic")) &&
@@ -130,7 +127,7 @@ static specifiers read_specifiers(const reader *this, size_t at, size_t end)
         } else if (!tj_token_word(tokens, at, TJ_QUALIFIER)) {
             if (found.has_type && !(next < end && tj_token_is_name(tokens, next) &&
                                     !tj_token_word(tokens, next, ANNOTATIONS)))
-                break; /* what is declared */
+                break; /* the declared name */
             next = skip_type_name(this, at, end);
             found.has_type = true;
         }
@@ -157,7 +154,7 @@ static bool check_name(reader *this, size_t at)
     return true;
 }
 
-/* The enumerators of the group that opens at `open`. */
+/* Checks the enumerators in the braces that open at `open`. */
 static bool check_enumerators(reader *this, size_t open)
 {
     const tj_tokens *tokens = &this->tokens;
@@ -167,13 +164,13 @@ static bool check_enumerators(reader *this, size_t open)
             fine = check_name(this, i);
         begins = tj_token_at(tokens, i, ",");
         if (tokens->mates[i] > i)
-            i = tokens->mates[i]; /* a value in brackets */
+            i = tokens->mates[i]; /* an enumerator's value contains brackets */
     }
     return fine;
 }
 
-/* Tags and enumerators are names of the whole block, also those of types within types. Tags
- * that are only used may have any name. `bare`: only a type is declared. */
+/* Tags and enumerators are names of the whole block, also those of nested types. Tags that are only used may
+ * have any name. `bare`: the declaration declares only a type. */
 static bool check_tags(reader *this, size_t at, size_t end, bool bare)
 {
     const tj_tokens *tokens = &this->tokens;
@@ -207,7 +204,7 @@ static bool check_size(reader *this, size_t open)
     return true;
 }
 
-/* What stands behind the declared name. */
+/* Checks the text after the declared name. */
 static bool check_suffix(reader *this, size_t at, size_t end, bool may_be_function)
 {
     const tj_tokens *tokens = &this->tokens;
@@ -230,7 +227,7 @@ static bool check_suffix(reader *this, size_t at, size_t end, bool may_be_functi
     return true;
 }
 
-/* Reads [at, end), a declarator: "*name", "(*name)(int)", "name[3]". */
+/* Reads the declarator [at, end): "*name", "(*name)(int)", "name[3]". */
 static bool read_declarator(reader *this, size_t at, size_t end, bool is_typedef)
 {
     const tj_tokens *tokens = &this->tokens;
@@ -261,7 +258,7 @@ static bool read_declarator(reader *this, size_t at, size_t end, bool is_typedef
     return check_suffix(this, name_end + 1 < end ? name_end + 1 : end, end, true);
 }
 
-/* The comma or the end behind a declarator. */
+/* Returns the index of the comma or the end after a declarator. */
 static size_t declarator_end(const reader *this, size_t at, size_t end)
 {
     for (; at < end && !tj_token_at(&this->tokens, at, ","); at++)
@@ -272,14 +269,14 @@ static size_t declarator_end(const reader *this, size_t at, size_t end)
 
 /* ---- declarations ----------------------------------------------------------- */
 
-/* Copies the tokens [from, to), and what is between them, to the same place in a half. */
+/* Copies the tokens [from, to), with the text between them, to the same place in an output. */
 static void keep(reader *this, char *half, size_t from, size_t to)
 {
     size_t start = this->tokens.items[from].start, end = this->tokens.items[to - 1].end;
     memcpy(half + start, this->piece->text + start, end - start);
 }
 
-/* Looks for words that no declaration has. */
+/* Refuses words that no declaration may contain. */
 static bool check_words(reader *this, size_t at, size_t end)
 {
     for (size_t i = at; i < end; i++) {
@@ -290,7 +287,7 @@ static bool check_words(reader *this, size_t at, size_t end)
     return true;
 }
 
-/* Reads [at, end), end being the semicolon. */
+/* Reads the declaration [at, end); end is the semicolon. */
 static void read_declaration(reader *this, size_t at, size_t end)
 {
     size_t start = at;
@@ -312,7 +309,7 @@ static void read_declaration(reader *this, size_t at, size_t end)
         keep(this, bare || found.is_typedef ? to->typedefs : to->members, start, end + 1);
 }
 
-/* The semicolon that ends the declaration at `at`, or count. */
+/* Returns the index of the semicolon that ends the declaration at `at`, or count. */
 static size_t declaration_end(const reader *this, size_t at)
 {
     const tj_tokens *tokens = &this->tokens;
@@ -342,7 +339,7 @@ static void read_all(reader *this)
     }
 }
 
-/* A text of the same length that has only blanks and the ends of lines. */
+/* Returns a text of the same length that contains only blanks and newlines. */
 static char *blank_copy(const tj_piece *piece)
 {
     char *copy = tj_realloc(NULL, 0, piece->length + 1);

@@ -1,11 +1,11 @@
-/* divisors.c: writes cwj_hidden(z, b) for the b of a / b, and of 0.0 - b (divisors.h). */
+/* divisors.c: writes cwj_hidden(z, b) for b in a / b and in 0.0 - b (divisors.h). */
 #include "read/divisors.h"
 
 #include <string.h>
 
 #include "read/operands.h"
 
-/* The operand has the type that its operator computes with: that of (x) + z. */
+/* The operand has the type in which its operator computes: that of (x) + z. */
 const char *tj_divisors_macro(void)
 {
     return "#ifdef CWJ_GCC\n"
@@ -16,7 +16,7 @@ const char *tj_divisors_macro(void)
            "#else\n#define cwj_hidden(z, x) (x)\n#endif\n";
 }
 
-/* What opens the hidden operand behind a zero at i; NULL: there is none. */
+/* Returns the text that opens the hidden operand after a zero at i; NULL: there is none. */
 static const char *behind_zero(const tj_operands *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
@@ -35,7 +35,7 @@ static const char *behind_zero(const tj_operands *this, size_t i)
                                 : "cwj_hidden(0.0, ";
 }
 
-/* What opens the hidden operand behind an operator at i; NULL: there is none. */
+/* Returns the text that opens the hidden operand after an operator at i; NULL: there is none. */
 static const char *opening_at(const tj_operands *this, size_t i)
 {
     if (tj_operands_any(this, i, "/ %"))
@@ -43,7 +43,8 @@ static const char *opening_at(const tj_operands *this, size_t i)
     return tj_operands_any(this, i, "- +") && i > this->begin ? behind_zero(this, i - 1) : NULL;
 }
 
-/* The macro names its argument five times: what is hidden in the hidden part of a hidden one stays. */
+/* The macro repeats its argument five times, so operands inside two levels of hidden operands are not
+ * hidden. */
 static void mark_range(tj_operands *this)
 {
     size_t depth = this->depth, outer = 0, inner = 0;

@@ -1,28 +1,26 @@
-/* expand.c: macros, put into effect (expand.h).
+/* expand.c: expands macros (expand.h).
  *
- * This works as a preprocessor does: arguments are expanded and put in place, and the result
- * is read again together with what follows. In what a macro makes, its own name is no macro.
- * Macros of included files are not known: their names stay names. Where a macro was defined
- * under a condition that has ended, the last definition counts, and what it makes is marked
- * as doubtful.
+ * It works like a preprocessor: arguments are expanded and substituted, and the result is read again together
+ * with the text after it. A macro's name is not expanded in its own expansion. Macros of included files are
+ * unknown, so their names are not expanded. If a macro was defined under a condition that has ended, the last
+ * definition is used, and its expansion is marked as doubtful.
  *
- * Each token that is put somewhere counts as work; macros that make too much work end it.
- */
+ * Each token that is copied counts as work; expansion stops if macros cause too much work. */
 #include "read/expand.h"
 
-/* An #if that is open. */
+/* An open #if. */
 typedef struct condition {
-    size_t branch; /* the number of the way at hand */
+    size_t branch; /* the number of the current branch */
     size_t start, end;
     bool has_else;
-    bool skips;   /* the way at hand is not compiled */
-    bool decided; /* by a 1: what follows is not compiled */
+    bool skips;   /* the current branch is not compiled */
+    bool decided; /* a branch with condition 1 came before, so later ones are not compiled */
 } condition;
 
 struct tj_expander {
     tj_macros *macros; /* owned */
-    tj_words pasted;   /* owned: what ## made */
-    size_t newest;     /* the number of a branch */
+    tj_words pasted;   /* owned: tokens made by ## */
+    size_t newest;     /* the highest number of a branch */
     bool includes;
 };
 
@@ -31,40 +29,40 @@ typedef struct expansion {
     tj_expander *shared;
     const tj_piece *piece;
     tj_expanded *text;
-    size_t at;     /* in the raw tokens */
+    size_t at;     /* index in the raw tokens */
     size_t work, most_work;
-    size_t levels; /* macros in effect */
+    size_t levels; /* number of macros that are being expanded */
     condition conditions[TJ_MAX_CONDITIONS];
     size_t nconditions;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 } expansion;
 
-/* What a macro is given. */
+/* An argument of a macro call. */
 typedef struct argument {
-    size_t start, end; /* in the list of all that was given */
+    size_t start, end; /* indices in the list of all arguments */
     tj_tokens full;    /* owned: expanded */
     bool is_full;
 } argument;
 
 typedef struct arguments {
     tj_token open;   /* the parenthesis */
-    tj_tokens all;   /* owned: from behind that to the closing one */
+    tj_tokens all;   /* owned: the tokens after it, up to the closing parenthesis */
     argument *items; /* owned */
     size_t count, capacity;
 } arguments;
 
-/* Tokens that are read next. */
+/* Tokens to be read next. */
 typedef struct source {
     tj_tokens tokens; /* owned */
     size_t at;
-    tj_macro *from; /* in effect as long as there are some left; NULL: an argument */
+    tj_macro *from; /* being expanded while tokens are left; NULL: these are an argument */
 } source;
 
-/* Tokens on their way into effect: of a text, an argument, the expression of a condition. */
+/* Tokens that are being expanded: a text, an argument, or the expression of a condition. */
 typedef struct run {
     expansion *whole;
-    bool reads_text; /* after the sources */
-    source *sources; /* owned: the innermost last */
+    bool reads_text; /* continues with the text after the sources */
+    source *sources; /* owned: the innermost is last */
     size_t count, capacity;
     tj_tokens *out;
 } run;
@@ -120,7 +118,7 @@ static void add(run *this, tj_tokens *to, const tj_token *token)
         this->whole->failed = true;
 }
 
-/* The same for tokens that a macro makes or reads. */
+/* The same for tokens that a macro creates or reads. */
 static void add_counted(run *this, tj_tokens *to, const tj_token *token)
 {
     if (++this->whole->work > this->whole->most_work)
@@ -135,7 +133,7 @@ static void put_mark(run *this, tj_token_kind kind, const tj_token *place)
         &(tj_token){.kind = kind, .text = "", .start = place->start, .end = place->end});
 }
 
-/* Takes over the list. */
+/* Takes ownership of the list. */
 static void push(run *this, tj_tokens *tokens, tj_macro *from)
 {
     if (!tj_grow(&this->sources, this->count, &this->capacity, sizeof *this->sources)) {
@@ -170,7 +168,7 @@ static void clear_run(run *this)
 
 static void read_directive(run *this);
 
-/* False at the end. */
+/* Returns false at the end. */
 static bool next(run *this, tj_token *token)
 {
     for (; this->count > 0; pop(this)) {
@@ -189,7 +187,7 @@ static bool next(run *this, tj_token *token)
     return true;
 }
 
-/* What is read next is an opening parenthesis. */
+/* Returns true if the next token is an opening parenthesis. */
 static bool is_called(const run *this)
 {
     for (size_t i = this->count; i-- > 0;) {
@@ -219,8 +217,7 @@ static void end_argument(run *this, arguments *given, size_t start)
         given->items[given->count++] = (argument){.start = start, .end = given->all.count - 1};
 }
 
-/* Reads what stands in the parentheses, which is_called() has seen. False where they do
- * not end. */
+/* Reads the arguments in the parentheses that is_called() found. Returns false if they are not closed. */
 static bool read_arguments(run *this, const tj_macro *to, arguments *given)
 {
     size_t depth = 1, start = 0;
@@ -242,7 +239,7 @@ static bool read_arguments(run *this, const tj_macro *to, arguments *given)
     return depth == 0;
 }
 
-/* The parentheses did not end: what was read stays as it was written. */
+/* Puts the tokens back unchanged if the parentheses are not closed. */
 static void put_back(run *this, const tj_token *name, const arguments *given)
 {
     add(this, this->out, name);
@@ -253,7 +250,7 @@ static void put_back(run *this, const tj_token *name, const arguments *given)
 
 static void expand_sources(run *this);
 
-/* The tokens [start, end) of a list, alone. */
+/* Expands the tokens [start, end) of a list separately. */
 static void expand_list(expansion *whole, const tj_tokens *from, size_t start, size_t end,
                         tj_tokens *out)
 {
@@ -277,15 +274,15 @@ static tj_tokens *expanded_argument(run *this, arguments *given, size_t k)
 
 /* ---- bodies -------------------------------------------------------------------------- */
 
-/* A macro's body on its way into effect. */
+/* A macro body that is being expanded. */
 typedef struct filling {
     run *run;
     const tj_macro *macro;
     arguments *given;
-    const tj_token *name; /* that is replaced */
+    const tj_token *name; /* the name that is replaced */
     tj_tokens made;       /* owned */
-    size_t operand;       /* where the last token of the body begins in it */
-    bool pastes;          /* ## was last */
+    size_t operand;       /* start of the body's last token in `made` */
+    bool pastes;          /* the previous token was ## */
     bool doubtful;
 } filling;
 
@@ -296,7 +293,7 @@ static void add_made(filling *this, const tj_token *token)
     add_counted(this->run, &this->made, &made);
 }
 
-/* A token of the body: its place is that of the name. */
+/* Returns a token of the body with the place of the name. */
 static tj_token at_name(const filling *this, const tj_token *token)
 {
     tj_token made = *token;
@@ -307,7 +304,7 @@ static tj_token at_name(const filling *this, const tj_token *token)
     return made;
 }
 
-/* Makes one token of the last one and this one. Where that is no token, both stay. */
+/* Joins the last token and this one to one token. If the result is not a token, keeps both. */
 static void paste(filling *this, const tj_token *token)
 {
     expansion *whole = this->run->whole;
@@ -317,7 +314,7 @@ static void paste(filling *this, const tj_token *token)
     tj_lexer lexer;
     tj_text_add(&both, last->text, last->length);
     tj_text_add(&both, token->text, token->length);
-    whole->work += both.length; /* it may double with each macro */
+    whole->work += both.length; /* its length may double with each macro */
     tj_words_add(pasted, both.failed ? "" : both.data, both.length);
     whole->failed |= both.failed || pasted->failed;
     tj_text_clear(&both);
@@ -370,7 +367,7 @@ static void add_argument(filling *this, size_t k, bool pasted)
     }
 }
 
-/* Handles token i of the body; returns the last one that it took. */
+/* Handles token i of the body; returns the last token that it consumed. */
 static size_t fill_token(filling *this, size_t i)
 {
     const tj_macro *macro = this->macro;
@@ -385,7 +382,7 @@ static size_t fill_token(filling *this, size_t i)
     }
     if (quotes) {
         token.kind = TJ_TOKEN_STRING;
-        token.text = "\"\""; /* what is in it makes no difference to any reader */
+        token.text = "\"\""; /* no reader needs the contents */
         token.length = 2;
     }
     if (k < macro->nparameters) {
@@ -400,7 +397,7 @@ static size_t fill_token(filling *this, size_t i)
     return i + quotes;
 }
 
-/* The macro is certainly in effect: its condition is still open, or there is none. */
+/* Returns true if the macro is certainly defined: its condition is still open, or it has none. */
 static bool is_certain(const expansion *this, const tj_macro *macro)
 {
     bool certain = macro->branch == 0;
@@ -409,7 +406,7 @@ static bool is_certain(const expansion *this, const tj_macro *macro)
     return certain;
 }
 
-/* Puts the body in place of the name. */
+/* Replaces the name by the body. */
 static void use(run *this, const tj_token *name, tj_macro *macro, arguments *given)
 {
     filling body = {.run = this,
@@ -428,7 +425,7 @@ static void use(run *this, const tj_token *name, tj_macro *macro, arguments *giv
     push(this, &body.made, macro);
 }
 
-/* A name that is a macro's. */
+/* Replaces the name of a macro. */
 static void replace(run *this, tj_token name, tj_macro *macro)
 {
     arguments given = {.count = 0};
@@ -466,14 +463,14 @@ static void expand_sources(run *this)
 
 /* ---- conditions ----------------------------------------------------------------------- */
 
-/* Where a directive stands in the raw tokens of a text. */
+/* The place of a directive in the raw tokens of a text. */
 typedef struct directive {
     const tj_tokens *raw;
     size_t at, end;
     const tj_token *word;
 } directive;
 
-/* "#if 0", "#if 1": the digit, or '?'. */
+/* Returns the digit of "#if 0" or "#if 1", else '?'. */
 static char value_of(const directive *this)
 {
     const tj_token *token = &this->raw->items[this->at + 2];
@@ -485,7 +482,7 @@ static char value_of(const directive *this)
                                                                    : '?';
 }
 
-/* The compiler reads the expression of #if by recursion, too: it must not be too deep. */
+/* The compiler parses the expression of #if by recursion, too, so the depth is checked. */
 static void check_expression(run *this, const directive *at)
 {
     tj_tokens out = {0};
@@ -537,13 +534,13 @@ static void close_condition(run *this, const directive *at)
     }
     if (!open->skips)
         put_mark(this, TJ_TOKEN_WAY, at->word);
-    if (!open->has_else && !open->decided) /* or none of the ways */
+    if (!open->has_else && !open->decided) /* or no branch is compiled */
         put_mark(this, TJ_TOKEN_WAY, at->word);
     put_mark(this, TJ_TOKEN_ENDIF, at->word);
     whole->nconditions--;
 }
 
-/* One of #if ... #endif. False for other directives. */
+/* Handles #if ... #endif. Returns false for other directives. */
 static bool read_condition(run *this, const directive *at)
 {
     bool opens = tj_token_among(at->raw, at->at + 1, "if ifdef ifndef");
@@ -568,7 +565,7 @@ static bool read_condition(run *this, const directive *at)
 
 /* ---- directives -------------------------------------------------------------- */
 
-/* "<math.h>" and its like: none of their macros makes a declaration. */
+/* Returns true for "<math.h>" and similar headers, whose macros create no declarations. */
 static bool is_known_header(const tj_tokens *raw, size_t at, size_t end)
 {
     bool bracket = end == at + 7 && tj_token_at(raw, at + 2, "<") && tj_token_at(raw, at + 6, ">");
@@ -585,7 +582,7 @@ static bool is_known_header(const tj_tokens *raw, size_t at, size_t end)
             tj_token_at(raw, at + 4, "."));
 }
 
-/* #define or #undef. */
+/* Handles #define and #undef. */
 static void read_definition(expansion *this, const directive *at)
 {
     tj_macros *macros = this->shared->macros;

@@ -1,8 +1,7 @@
-/* lexer.c: C text as tokens (lexer.h).
+/* lexer.c: splits C text into tokens (lexer.h).
  *
- * Bytes are read through `peek`, which skips line continuations, so that the rest need not
- * know of them. Tokens point into the text; only those that span lines are copied.
- */
+ * All bytes are read by peek(), which skips line continuations, so that other functions need not handle them.
+ * Tokens point into the text; only those that span lines are copied. */
 #include <string.h>
 
 #include "read/lexer.h"
@@ -35,7 +34,7 @@ static bool is_blank(int byte)
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\v' || byte == '\f';
 }
 
-/* The offset behind any line continuations at `at`. */
+/* Returns the offset after any line continuations at `at`. */
 static size_t skip_continuations(const tj_lexer *lexer, size_t at)
 {
     const char *text = lexer->text;
@@ -51,7 +50,7 @@ static size_t skip_continuations(const tj_lexer *lexer, size_t at)
     return at;
 }
 
-/* The next byte, or -1 at the end; `*at` moves to it. */
+/* Returns the next byte, or -1 at the end; moves *at to it. */
 static int peek(const tj_lexer *lexer, size_t *at)
 {
     *at = skip_continuations(lexer, *at);
@@ -64,10 +63,10 @@ static int peek_second(const tj_lexer *lexer, size_t at)
     return peek(lexer, &at);
 }
 
-/* Moves past a comment. False when it does not end. */
+/* Moves past a comment. Returns false if it is not closed. */
 static bool skip_comment(tj_lexer *lexer, bool block)
 {
-    size_t at = lexer->at + 1; /* at the second byte of its opening, or before it */
+    size_t at = lexer->at + 1; /* at or before the second byte of the opening */
     (void)peek(lexer, &at);
     at++;
     for (;;) {
@@ -86,8 +85,8 @@ static bool skip_comment(tj_lexer *lexer, bool block)
     }
 }
 
-/* Moves past white space and comments, or to the end of one comment, if these are tokens. False
- * at an unterminated comment; *start: the offset of what stands there. */
+/* Moves past white space and comments, or, if comments are tokens, to the end of one comment. Returns false
+ * at an unterminated comment; *start is the offset of the text that was found. */
 static bool skip_space(tj_lexer *lexer, size_t *start)
 {
     for (;;) {
@@ -105,8 +104,8 @@ static bool skip_space(tj_lexer *lexer, size_t *start)
     }
 }
 
-/* The end of a string or character constant that begins at `at`, or 0 when it
- * does not end on its line. */
+/* Returns the end of a string or character constant that begins at `at`, or 0 if it does not end on its
+ * line. */
 static size_t quoted_end(const tj_lexer *lexer, size_t at, int quote)
 {
     for (at++;; at++) {
@@ -134,7 +133,7 @@ static size_t name_end(const tj_lexer *lexer, size_t at)
     }
 }
 
-/* A preprocessing number: letters, digits, dots, and signs behind e and p. */
+/* Returns the end of a preprocessing number: letters, digits, dots, and signs after e and p. */
 static size_t number_end(const tj_lexer *lexer, size_t at)
 {
     size_t end = at;
@@ -163,7 +162,7 @@ static size_t punctuator_end(const tj_lexer *lexer, size_t at)
         bytes[i] = (char)(byte < 0 ? 0 : byte);
         ends[i] = ++next;
         if (i == 1 && (!bytes[1] || !strchr("=<>&|+-.#", bytes[1])))
-            return ends[0]; /* none of the longer ones */
+            return ends[0]; /* no longer punctuator matches */
     }
     for (size_t i = 0; i < sizeof(longer) / sizeof(*longer); i++) {
         size_t length = strlen(longer[i]);
@@ -182,7 +181,7 @@ static tj_token bad_token(const tj_lexer *lexer, tj_token token, tj_token_kind k
     return token;
 }
 
-/* Kind and end of the token at lexer->at, which is neither space nor the end. */
+/* Sets the kind and the end of the token at lexer->at, which is neither white space nor the end. */
 static void measure_token(tj_lexer *lexer, tj_token *token)
 {
     size_t second_at = lexer->at + 1;
@@ -202,7 +201,7 @@ static void measure_token(tj_lexer *lexer, tj_token *token)
     }
 }
 
-/* Points the token at its spelling. */
+/* Sets the token's text to its spelling. */
 static void spell_token(tj_lexer *lexer, tj_token *token)
 {
     token->text = lexer->text + token->start;
@@ -267,7 +266,7 @@ bool tj_read_tokens(const char *text, size_t length, tj_visit_token *visit, void
     for (tj_token token = {.kind = TJ_TOKEN_NEWLINE}; complete && token.kind != TJ_TOKEN_END;) {
         token = tj_lexer_next(&lexer);
         if (token.kind == TJ_TOKEN_COMMENT || token.kind == TJ_TOKEN_BAD)
-            spell_token(&lexer, &token); /* in place of what is wrong with it */
+            spell_token(&lexer, &token); /* its text is an error message until now */
         bool ends = token.kind == TJ_TOKEN_NEWLINE || token.kind == TJ_TOKEN_END;
         bool begins = !ends && token.first && tj_token_is(&token, "#");
         const char *kind = begins ? "#" : ends ? "end" : kinds[token.kind];

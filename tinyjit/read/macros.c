@@ -1,17 +1,16 @@
-/* macros.c: a table of macros (macros.h).
+/* macros.c: implements a table of macros (macros.h).
  *
- * Most names are no macros; for most of these, a filter shows it without a search. The text of
- * a macro is read when it is used for the first time.
- */
+ * Most names are not macros; a filter shows that for most of them without a search. The text of a macro is
+ * split into tokens at its first use. */
 #include <stdint.h>
 
 #include "read/macros.h"
 
 struct tj_macros {
-    tj_map map;         /* owned: names to macros, or to NULL: undefined again */
-    tj_macro **items;   /* owned, owned: all that ever were */
+    tj_map map;         /* owned: maps names to macros, or to NULL after #undef */
+    tj_macro **items;   /* owned, with its items: all macros ever defined */
     size_t count, capacity;
-    uint64_t filter[4]; /* a bit for each look of a name */
+    uint64_t filter[4]; /* one bit per hash of a name */
 };
 
 static void free_macro(tj_macro *this)
@@ -84,7 +83,7 @@ bool tj_macros_undefine(tj_macros *this, const tj_token *name)
     return set_name(this, name, NULL);
 }
 
-/* "(a, b, c...)": parameters and commas take turns. */
+/* Reads "(a, b, c...)": parameters and commas alternate. */
 static void read_parameters(tj_macro *this)
 {
     size_t close = 2;
@@ -96,7 +95,7 @@ static void read_parameters(tj_macro *this)
     this->body = close + 1;
 }
 
-/* Reads the macro's text unless that is done. Returns false without memory. */
+/* Reads the macro's text if that is not done yet. Returns false if out of memory. */
 static bool prepare(tj_macro *this)
 {
     if (this->body > 0)
@@ -132,8 +131,8 @@ size_t tj_macro_parameter(const tj_macro *this, size_t i)
 
 /* ---- the prelude ------------------------------------------------------------------ */
 
-/* Defines the macros of the prelude that have parameters; the others make little text. The
- * prelude has no comments, and nothing stands in front of a #. */
+/* Defines the macros of the prelude that have parameters; the others expand to little text. The prelude has
+ * no comments, and no blanks before a #. */
 static bool define_prelude(tj_macros *macros)
 {
     static const char directive[] = "\n#define ";

@@ -1,11 +1,10 @@
-/* names.c: the identifiers of C texts, as a set. Emitting asks it which values a snippet
- * names; compiling asks it which symbols a unit may need.
- */
+/* names.c: holds the identifiers of C texts as a set. Emitting uses it to find the values that a snippet
+ * names; compiling uses it to find the symbols that a unit may need. */
 #include "read/tokens.h"
 
 struct tj_names {
-    tj_map map;  /* owned */
-    bool pastes; /* ## was seen */
+    tj_map map; /* owned */
+    bool pastes; /* the texts contain ## */
 };
 
 tj_names *tj_names_new(void)

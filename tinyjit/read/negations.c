@@ -1,16 +1,15 @@
-/* negations.c: -x as (-1*x) (negations.h).
+/* negations.c: writes -x as (-1*x) (negations.h).
  *
- * One pass over the tokens: a minus that cannot stand between two operands has one, which ends
- * where C's grammar of unary expressions says. Whether (a) is a cast depends on what a is, and -A
- * on what the macro A is. A minus of which this is not certain stays (operands.h).
- */
+ * One pass over the tokens. A minus that cannot stand between two operands is unary; its operand ends as C's
+ * grammar of unary expressions says. Whether (a) is a cast depends on a, and -A depends on the macro A. If
+ * this is not certain, the minus stays (operands.h). */
 #include "read/negations.h"
 
 #include "read/operands.h"
 
-/* ---- which minus is unary -------------------------------------------------------------- */
+/* ---- unary minus ----------------------------------------------------------------------- */
 
-/* The parenthesis that closes at i is a cast's. */
+/* Returns true if the parenthesis that closes at i belongs to a cast. */
 static bool ends_cast(const tj_operands *this, size_t i)
 {
     static const char in_front[] = "return case else do";
@@ -21,7 +20,7 @@ static bool ends_cast(const tj_operands *this, size_t i)
     return open < i && !measures && tj_operands_is_type(this, open, &perhaps);
 }
 
-/* The minus at i has one operand, and not another one before it, as far as the text tells. */
+/* Returns true if the minus at i has one operand and no operand before it, as far as the text shows. */
 static bool is_unary(const tj_operands *this, size_t i)
 {
     const tj_tokens *tokens = &this->tokens;

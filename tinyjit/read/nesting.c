@@ -1,53 +1,51 @@
-/* nesting.c: brackets, and how deep a C parser descends (tokens.h).
+/* nesting.c: checks brackets and estimates how deep a C parser recurses (tokens.h).
  *
- * libtcc is a recursive parser that ends the process when its stack is used up. So a text is
- * measured before it sees it, behind its macros: brackets, unary operators, chains of `?:`,
- * `=` and statements. The measure looks at the form of the text alone and errs on the large
- * side.
+ * libtcc is a recursive parser that ends the process when its stack overflows. So each text is measured
+ * first, after macro expansion: brackets, unary operators, chains of `?:`, `=` and statements. The measure
+ * uses only the form of the text and never underestimates.
  *
- * Depth counts what is pending in each open bracket: operators that wait for an operand,
- * statements that wait for their end. Without knowing the types one often cannot see whether
- * `-` is unary, or whether "(x)" is a cast; in doubt the deeper reading counts. The only text
- * that this refuses wrongly is a single expression of thousands of terms.
+ * The depth counts, in each open bracket, the operators that still need an operand and the statements that
+ * are not finished. Without types it is often unknown whether `-` is unary, or whether "(x)" is a cast; then
+ * the deeper reading counts. The only text that this refuses wrongly is a single expression of thousands of
+ * terms.
  *
- * At #else the brackets are again as they were at #if. After #endif they are as at the end of
- * the branch that leaves more of them open. So a text that is right for some macros passes,
- * and a text that closes too much for all of them does not.
- */
+ * At #else the brackets are again those at the #if. After #endif they are those at the end of the branch that
+ * leaves more of them open. So a text that is correct for some macros passes, and a text that closes too many
+ * for all macros is refused. */
 #include "read/tokens.h"
 
-/* What the last token leaves: an operator (an operand must come), an operand, or a
- * closing parenthesis that may have been a cast. */
+/* The kind of the last token: an operator (an operand must follow), an operand, or a closing parenthesis that
+ * may end a cast. */
 typedef enum last_token {
     WANTS_OPERAND,
     OPERAND,
     MAYBE_CAST
 } last_token;
 
-/* An open bracket, or the text around all of them: a level. */
+/* A level: an open bracket, or the text outside all of them. */
 typedef struct open_bracket {
     char bracket; /* 0: the text */
     bool may_be_cast;
-    bool ended; /* a statement ended: only `else` and `while` go on with it */
+    bool ended; /* a statement has ended: only `else` and `while` continue it */
     last_token last;
-    size_t around;     /* how deep this is in the text */
-    size_t prefixes;   /* unary operators in front of an operand */
-    size_t chain;      /* `=` and `?` whose right side is open */
-    size_t questions;  /* those of them that wait for their `:` */
-    size_t statements; /* if, for, while, do, switch without end */
+    size_t around;     /* the depth of the text around it */
+    size_t prefixes;   /* unary operators before an operand */
+    size_t chain;      /* `=` and `?` whose right side is not finished */
+    size_t questions;  /* those of `chain` that still need their `:` */
+    size_t statements; /* unfinished if, for, while, do, switch */
     const tj_token *token; /* the bracket */
 } open_bracket;
 
 typedef struct brackets {
-    open_bracket *items; /* owned; NULL: there are none */
+    open_bracket *items; /* owned; NULL: none */
     size_t count, capacity;
-    bool loose; /* brackets depend on conditions: kinds are not compared */
+    bool loose; /* brackets depend on conditions, so their kinds are not compared */
 } brackets;
 
-/* An #if that is open. */
+/* An open #if. */
 typedef struct condition {
-    brackets start; /* owned: at the #if */
-    brackets best;  /* owned: after the ways so far */
+    brackets start; /* owned: the brackets at the #if */
+    brackets best;  /* owned: the brackets after the branches so far */
 } condition;
 
 typedef struct measure {
@@ -55,8 +53,8 @@ typedef struct measure {
     condition conditions[TJ_MAX_CONDITIONS];
     size_t nconditions;
     bool is_expression;
-    const tj_token *blamed; /* for a fault; NULL: the token at hand */
-    bool failed;            /* no memory */
+    const tj_token *blamed; /* the token to report; NULL: the current one */
+    bool failed;            /* out of memory */
 } measure;
 
 static size_t larger(size_t a, size_t b)
@@ -72,7 +70,7 @@ static void clear_levels(brackets *this)
     *this = (brackets){0};
 }
 
-/* Frees what `to` held. */
+/* Frees the former contents of `to`. */
 static void copy_levels(measure *this, brackets *to, const brackets *from)
 {
     clear_levels(to);
@@ -134,8 +132,8 @@ static const char *fault_of_opening(const open_bracket *this)
                              : "'%.*s' is not closed";
 }
 
-/* Of what does not fit together the bracket that opens is at fault, which may be far above, unless
- * no such bracket is open. A brace ends all that is open in it. */
+/* If two brackets do not match, the opening one is reported, which may be far above, unless no such bracket
+ * is open. A brace ends everything that is open inside it. */
 static const char *fault_of_closing(measure *this, char opening, const tj_token *token)
 {
     const open_bracket *inner = top_of(this);
@@ -221,7 +219,7 @@ static void join_level(open_bracket *this, const open_bracket *other)
     this->statements = larger(this->statements, other->statements);
 }
 
-/* Keeps the branch with more open brackets, and the larger figures of both. */
+/* Keeps the branch with more open brackets, and the larger numbers of both. */
 static void join_levels(measure *this, brackets *best)
 {
     brackets *now = &this->levels;
@@ -241,7 +239,7 @@ static void join_levels(measure *this, brackets *best)
     best->loose |= now->loose || now->count != best->count;
 }
 
-/* Conditions come in pairs: expand.c has checked that. */
+/* Conditions are balanced: expand.c has checked that. */
 static void read_condition(measure *this, tj_token_kind kind)
 {
     if (kind == TJ_TOKEN_IF) {

@@ -1,4 +1,4 @@
-/* operands.c: see operands.h. */
+/* operands.c: implements operands.h. */
 #include "read/operands.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ size_t tj_operands_mate(const tj_operands *this, size_t i)
     return other < this->tokens.count ? other : i;
 }
 
-/* Finds the mates in the range. */
+/* Sets the mates in the range. */
 static void pair(tj_operands *this)
 {
     size_t *mates = this->tokens.mates, none = this->tokens.count, open = none;
@@ -60,7 +60,7 @@ static void pair(tj_operands *this)
 }
 
 enum {
-    MOST_PARAMETERS = 200 /* of a macro, tokens: those of more are not told from other names */
+    MOST_PARAMETERS = 200 /* in a macro's list, in tokens; later ones count as other names */
 };
 
 /* ---- types ----------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static bool add_name(tj_operands *this, tj_map *map, size_t i)
     return !this->failed;
 }
 
-/* Token i is a word of types, or a name of one. */
+/* Returns true if token i is a word of a type, or the name of a type. */
 static bool is_type_word(const tj_operands *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
@@ -89,7 +89,8 @@ static bool is_type_word(const tj_operands *this, size_t i)
            tj_operands_known(this, &this->types, i);
 }
 
-/* A bracket that is no type as it stands, from open to close, may be one: typeof(x), enum {A}, a macro(32). */
+/* Returns true if brackets from open to close that are not plainly a type may be one: typeof(x), enum {A}, a
+ * macro(32). */
 static bool may_be_type(const tj_operands *this, size_t open, size_t close)
 {
     for (size_t i = open + 1; i < close; i++) {
@@ -113,13 +114,13 @@ bool tj_operands_is_type(const tj_operands *this, size_t open, bool *perhaps)
     for (at++; at < close && found && tj_token_is_name(&this->tokens, at); at++)
         continue;
     for (; at < close && named && tj_operands_in(this, at, "*"); at++)
-        found = true; /* (name *) cannot be anything else */
+        found = true; /* (name *) must be a type */
     found = found && at == close;
     *perhaps = !found && open < close && may_be_type(this, open, close);
     return found;
 }
 
-/* typedef double T, U[2]; at i. Returns its last token; a directive cuts it. */
+/* Adds the types of `typedef double T, U[2];` at i. Returns its last token; a directive ends it early. */
 static size_t add_typedef(tj_operands *this, size_t i)
 {
     const tj_tokens *tokens = &this->tokens;
@@ -137,7 +138,8 @@ static size_t add_typedef(tj_operands *this, size_t i)
 
 /* ---- macros ------------------------------------------------------------------------------ */
 
-/* The body of the #define at i, which ends at `end`. *parameters: they begin there. */
+/* Returns the start of the body of the #define at i, which ends at `end`. Its parameters begin at
+ * *parameters. */
 static size_t body_of(const tj_tokens *tokens, size_t i, size_t end, size_t *parameters)
 {
     size_t body = i + 3 < end ? i + 3 : end;
@@ -171,7 +173,7 @@ static tj_openness openness_of(const tj_operands *this, size_t i, size_t end)
     return depth > 0 || is_cast ? TJ_LOOSE : found;
 }
 
-/* #define T double, #define N 2 + 3 at i. */
+/* Adds the macro of `#define T double` or `#define N 2 + 3` at i. */
 static void add_macro(tj_operands *this, size_t i, size_t end)
 {
     static const char openness[] = {TJ_CLOSED, TJ_OPEN, TJ_LOOSE};
@@ -201,14 +203,14 @@ static void add_macro(tj_operands *this, size_t i, size_t end)
         item->address = &openness[found];
 }
 
-/* Token i is a parameter of the macro whose body this is. */
+/* Returns true if token i is a parameter of the macro that this body belongs to. */
 static bool is_parameter(const tj_operands *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
     if (!this->is_body || token->kind != TJ_TOKEN_NAME)
         return false;
     if (this->begin - this->parameters > MOST_PARAMETERS)
-        return true; /* perhaps */
+        return true; /* it may be one */
     for (size_t k = this->parameters; k < this->begin; k++)
         if (tj_token_same(token, &this->tokens.items[k]))
             return true;
@@ -255,7 +257,7 @@ bool tj_operands_is_certain(const tj_operands *this, size_t first, size_t behind
 
 /* ---- unary expressions -------------------------------------------------------------------- */
 
-/* The token behind the bracket that closes the one at i; i: there is none. */
+/* Returns the token after the bracket that matches the one at i; i if there is none. */
 static size_t behind_bracket(const tj_operands *this, size_t i)
 {
     size_t close = tj_operands_mate(this, i);
@@ -263,10 +265,10 @@ static size_t behind_bracket(const tj_operands *this, size_t i)
 }
 
 enum {
-    MOST_OPERATORS = 100 /* tokens in front of an operand: operators and casts */
+    MOST_OPERATORS = 100 /* tokens before an operand: operators and casts */
 };
 
-/* The token behind what follows a primary expression. */
+/* Returns the token after the postfix operators of a primary expression. */
 static size_t behind_postfix(const tj_operands *this, size_t i)
 {
     for (size_t next = i; next < this->end; i = next) {
@@ -282,7 +284,8 @@ static size_t behind_postfix(const tj_operands *this, size_t i)
     return i;
 }
 
-/* The token behind the unary expression that begins at i, as far as it goes; i: none does. */
+/* Returns the token after the unary expression that begins at i, as far as it is known; i if there is
+ * none. */
 static size_t behind_unary(const tj_operands *this, size_t i)
 {
     size_t at = i;
@@ -324,7 +327,7 @@ size_t tj_operands_behind_whole(const tj_operands *this, size_t i)
     size_t behind = behind_unary(this, i);
     bool literal = behind == i + 1 && tj_operands_is_literal(this, i);
     bool goes_on =
-        tj_operands_is_primary(this, behind); /* a macro that is an index, or arguments */
+        tj_operands_is_primary(this, behind); /* a macro that expands to an index or arguments */
     bool cut = behind == this->end && behind < this->tokens.count;
     return literal || goes_on || cut || !tj_operands_is_certain(this, i, behind, TJ_CLOSED)
                ? i

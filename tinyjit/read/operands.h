@@ -24,9 +24,7 @@ typedef struct tj_operands {
     tj_map defined; /* owned: all macros */
     tj_map labels; /* owned */
     size_t begin, end; /* the tokens of the range */
-    size_t
-        before; /* the token before the range that is in no directive; count: there is none, or it depends on
-                 * conditions */
+    size_t before; /* the token before the range, outside directives; count: none, or not certain */
     size_t depth; /* the number of open braces before the range */
     bool is_body; /* the range is the body of a #define ... */
     size_t

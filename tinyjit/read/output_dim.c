@@ -1,24 +1,22 @@
-/* output_dim.c: the length of an output's dim as an expression, "n*(n-1)/2".
+/* output_dim.c: parses the expression for the length of an output's dim, "n*(n-1)/2".
  *
- *     choice  = binary ["?" choice ":" choice]
- *     binary  = unary {operator unary}            by C's precedence
- *     unary   = {"-" | "+" | "!"} primary
+ *     choice = binary ["?" choice ":" choice]
+ *     binary = unary {operator unary} by C's precedence
+ *     unary = {"-" | "+" | "!"} primary
  *     primary = digits | name | ("min" | "max") "(" choice "," choice ")" | "(" choice ")"
  *
- * What is read becomes steps for a stack of numbers, which the call path runs
- * (csrc/base/arithmetic.h). The first fault stops the reader, with the offset at which another
- * character would have helped.
- */
+ * The result is steps for a stack of numbers, which the call path runs (csrc/base/arithmetic.h). The parser
+ * stops at the first fault and reports the offset at which it expected another character. */
 #include <string.h>
 
 #include "internal.h"
 #include "read/bytes.h"
 
-typedef ptrdiff_t npy_intp; /* as NumPy's; abi.h wants it declared */
+typedef ptrdiff_t npy_intp; /* like NumPy's; abi.h needs it */
 #include "abi.h"
 
 enum {
-    MAX_NESTING = 100, /* brackets and signs: each takes some of the C stack */
+    MAX_NESTING = 100, /* brackets and signs; each takes some of the C stack */
     MAX_STEPS = 10000
 };
 
@@ -26,14 +24,14 @@ typedef struct parser {
     const tj_spec *spec;
     tj_bytes in;
     size_t capacity; /* of dim->steps */
-    int stack;       /* numbers that the steps so far leave */
+    int stack;       /* the number of values that the steps so far leave on the stack */
     int nesting;
     tj_output_dim *dim;
 } parser;
 
 /* ---- steps ------------------------------------------------------------------ */
 
-/* Appends a step that leaves `more` numbers more on the stack. */
+/* Appends a step that adds `more` numbers to the stack. */
 static tj_status add_step(parser *this, int op, ptrdiff_t value, int more)
 {
     tj_output_dim *dim = this->dim;
@@ -56,7 +54,7 @@ static int digit_of(char byte)
                                         : 16;
 }
 
-/* As in C: 0x1f is hexadecimal, 017 octal. */
+/* Like in C, 0x1f is hexadecimal and 017 is octal. */
 static tj_status parse_number(parser *this)
 {
     size_t start = this->in.at, end = start + tj_word_ahead(&this->in);
@@ -80,7 +78,7 @@ static tj_status parse_number(parser *this)
     return add_step(this, CWJ_DIM_NUMBER, value, 1);
 }
 
-/* A dim of the inputs by its name, or NULL. */
+/* Returns the name of a dim of the inputs, or NULL. */
 static const char *find_dim(const tj_spec *spec, const char *name, size_t length)
 {
     for (int k = 0; k < spec->noperands - spec->noutputs; k++)
@@ -111,7 +109,7 @@ static tj_status parse_name(parser *this, size_t length)
 
 static tj_status parse_choice(parser *this);
 
-/* What stands in brackets, and ")". */
+/* Parses the contents of parentheses, and the ")". */
 static tj_status parse_bracket(parser *this)
 {
     tj_status status = parse_choice(this);
@@ -170,7 +168,7 @@ typedef struct operation {
     int op;
 } operation;
 
-/* The longer words first. */
+/* Longer operators come first. */
 static const operation operations[] = {
     {"||", 1, CWJ_DIM_OR},         {"&&", 2, CWJ_DIM_AND},
     {"==", 3, CWJ_DIM_EQUAL},      {"!=", 3, CWJ_DIM_UNEQUAL},
@@ -189,7 +187,7 @@ static const operation *next_operation(parser *this)
     return NULL;
 }
 
-/* Operands, and operators of this precedence or of a stronger one between them. */
+/* Parses operands and the operators of this precedence or higher between them. */
 static tj_status parse_binary(parser *this, int weakest)
 {
     tj_status status = parse_operand(this);
@@ -204,7 +202,7 @@ static tj_status parse_binary(parser *this, int weakest)
     return status;
 }
 
-/* Behind "a ?". */
+/* Parses the text after "a ?". */
 static tj_status parse_branches(parser *this)
 {
     tj_status status = parse_choice(this);

@@ -1,4 +1,4 @@
-/* place.c: where in a text something is (tokens.h). */
+/* place.c: converts offsets in a text to lines and columns (tokens.h). */
 #include <limits.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ void tj_text_place(const char *text, size_t length, size_t offset, int *line, in
     *column = offset - start >= INT_MAX ? INT_MAX : (int)(offset - start + 1);
 }
 
-/* The number that a directive "#line NUMBER "FILE"" gives to the line behind it, or 0: it is none, or of another
- * file. */
+/* Returns the number that the directive #line NUMBER "FILE" gives to the next line. Returns 0 if the line is
+ * not such a directive, or names another file. */
 static int line_said(const char *line, const char *end, const char *file)
 {
     static const char word[] = "#line ";
@@ -35,7 +35,8 @@ static int line_said(const char *line, const char *end, const char *file)
     return ours ? (int)number : 0;
 }
 
-/* The line as messages count: what stands in front of a directive with the piece's own file is generated. */
+/* Returns the line as messages count it. Text before a directive that names the piece's own file is
+ * generated. */
 static int line_told(const tj_piece *piece, size_t start, int line)
 {
     const char *at = piece->text, *stop;

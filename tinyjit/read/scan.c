@@ -1,14 +1,12 @@
-/* scan.c: what libtcc must not see (scan.h).
+/* scan.c: refuses text that must not reach libtcc (scan.h).
  *
- * libtcc ends the process when its stack or memory is used up, and some inputs
- * make it hang or exit outright. All of that is refused here, before it sees a
- * text, together with what would let a snippet reach out of the function that
- * it becomes the body of: brackets that do not match, a comment without end.
+ * libtcc ends the process if its stack or memory is used up, and some inputs make it hang or exit. All of
+ * these are refused here, before libtcc reads the text. Text that lets a snippet leave the function whose
+ * body it becomes is refused, too: brackets that do not match, an unterminated comment.
  *
- * Some of it is seen in the text as it was written, the rest behind its macros
- * (expand.c): depth (nesting.c), and what libtcc takes in silence, declarations without
- * a type (typeless.c) and what it compiles to something else (silent.c).
- */
+ * Some faults are found in the text as written, the others after macro expansion (expand.c): depth
+ * (nesting.c), and faults that libtcc accepts silently: declarations without a type (typeless.c) and code
+ * that it compiles wrongly (silent.c). */
 #include <stdio.h>
 
 #include "read/scan.h"
@@ -16,20 +14,20 @@
 struct tj_scanner {
     tj_expander *expander; /* owned */
     tj_declared declared;  /* owned */
-    tj_expanded text;      /* owned: the last one */
-    int seen;              /* some of these, anywhere */
-    bool is_part;          /* text of ours follows */
-    const tj_spec *spec;   /* of what follows, or NULL */
+    tj_expanded text;      /* owned: the last text */
+    int seen;              /* the features below that occurred anywhere so far */
+    bool is_part;          /* generated text follows */
+    const tj_spec *spec;   /* the spec of the generated text, or NULL */
 };
 
-/* What is harmless alone. */
+/* Features that are harmless alone. */
 enum {
     PASTES = 1,     /* ## */
     SLASHES = 2,    /* a lone / as a macro's argument or body */
     ASSEMBLES = 4,  /* asm */
-    REPEATS = 8,    /* a string with a directive that repeats */
+    REPEATS = 8,    /* a string with an assembler directive that repeats */
     WIDENS = 16,    /* a wide string */
-    JOINS = 32      /* strings side by side, perhaps by a macro */
+    JOINS = 32      /* adjacent strings, perhaps by a macro */
 };
 
 /* The scan of one piece. */
@@ -57,7 +55,7 @@ const tj_expanded *tj_scanner_text(const tj_scanner *scanner)
 
 /* ---- messages -------------------------------------------------------------- */
 
-/* The first fault is enough. "%.*s" in the text stands for what is there. */
+/* Reports only the first fault. "%.*s" in the text stands for the text at this place. */
 static void refuse(scan *this, size_t start, size_t end, const char *text)
 {
     if (!this->refused)
@@ -97,7 +95,7 @@ static bool check_bytes(scan *this)
     return true;
 }
 
-/* Directives of the assembler that make much of little. */
+/* Returns true for directives of the assembler that expand to much code. */
 static bool has_repeating_directive(const tj_token *token)
 {
     static const char *const words[] = {".rept", ".fill", ".space", ".skip", ".org", NULL};
@@ -107,7 +105,8 @@ static bool has_repeating_directive(const tj_token *token)
     return found;
 }
 
-/* Token i is a / next to what ends an argument or a body: ## might make // of two. */
+/* Returns true if token i is a / next to the end of an argument or a body: ## might join two of them to
+ * //. */
 static bool is_lone_slash(const tj_tokens *raw, size_t i)
 {
     if (!tj_token_at(raw, i, "/"))
@@ -118,9 +117,8 @@ static bool is_lone_slash(const tj_tokens *raw, size_t i)
     return begins || ends || tj_token_in(raw, i + 1, ",)") || tj_token_at(raw, i + 1, "##");
 }
 
-/* libtcc writes past its memory when it joins strings of different widths. A macro can
- * bring them together, so both anywhere is what is looked for. i stands behind another
- * token. */
+/* libtcc writes outside its memory when it joins strings of different widths. A macro can make them adjacent,
+ * so a text must not contain both, wherever they are. There is a token before i. */
 static int look_at_strings(const tj_tokens *raw, size_t i)
 {
     if (raw->items[i - 1].kind == TJ_TOKEN_STRING)
@@ -132,7 +130,7 @@ static int look_at_strings(const tj_tokens *raw, size_t i)
                                                                          : JOINS;
 }
 
-/* What the token at i is of these. */
+/* Returns the features of the token at i. */
 static int look_at_token(const tj_tokens *raw, size_t i)
 {
     const tj_token *token = &raw->items[i];
@@ -148,7 +146,7 @@ static int look_at_token(const tj_tokens *raw, size_t i)
     return seen;
 }
 
-/* Why what was seen must not come together, or NULL. */
+/* Returns the reason why these features must not occur together, or NULL. */
 static const char *danger_of(int seen)
 {
     static const struct {
@@ -186,7 +184,7 @@ static void check_pragma(scan *this, const tj_tokens *raw, size_t at)
             refuse_token(this, &raw->items[i], "#pragma comment(option, ...) is not supported");
 }
 
-/* libtcc reads no _Pragma, and this one changes more than speed. */
+/* libtcc ignores _Pragma, and this pragma affects more than speed. */
 static bool packs(const tj_tokens *raw, size_t i)
 {
     return tj_token_at(raw, i, "_Pragma") && i + 2 < raw->count &&
@@ -204,9 +202,9 @@ static void check_raw(scan *this, const tj_tokens *raw)
     }
 }
 
-/* ---- the text behind its macros ------------------------------------------------- */
+/* ---- the text after macro expansion --------------------------------------------- */
 
-/* Under a condition it may not be compiled: then libtcc has to say it. */
+/* Code under a condition may not be compiled: then libtcc must report the fault. */
 static void check_unconditional(scan *this, const tj_tokens *tokens)
 {
     size_t conditions = 0;
@@ -223,7 +221,7 @@ static void check_unconditional(scan *this, const tj_tokens *tokens)
     }
 }
 
-/* Whether text of ours has this name, which stands for something else in each slice. */
+/* Returns true if generated text uses this name with a different meaning in each slice. */
 static bool is_generated(const tj_spec *spec, const tj_token *name)
 {
     bool found = spec && tj_token_starts(name, "cwj_");
@@ -233,7 +231,7 @@ static bool is_generated(const tj_spec *spec, const tj_token *name)
     return found;
 }
 
-/* Refuses the directive at i where it makes or ends a macro of a name of ours, or keeps it. */
+/* Refuses the directive at i if it defines, undefines or pushes a macro with a name of generated text. */
 static void check_generated(scan *this, const tj_tokens *raw, size_t i)
 {
     bool keeps = tj_token_at(raw, i + 1, "pragma") &&
@@ -242,7 +240,7 @@ static void check_generated(scan *this, const tj_tokens *raw, size_t i)
     if (!keeps && !(tj_token_among(raw, i + 1, "define undef") && tj_token_is_name(raw, i + 2)))
         return;
     tj_token name = raw->items[keeps ? i + 4 : i + 2];
-    if (keeps) { /* without its quotes */
+    if (keeps) { /* without the quotes */
         name.text++;
         name.length -= 2;
         name.start++;
@@ -266,7 +264,7 @@ static void check_words(scan *this, const tj_tokens *raw)
                          "name, or #undef it at the end");
 }
 
-/* Returns false without memory. */
+/* Returns false if out of memory. */
 static bool check_declarations(scan *this, tj_scope scope)
 {
     tj_scanner *shared = this->shared;
@@ -274,7 +272,7 @@ static bool check_declarations(scan *this, tj_scope scope)
     return tj_typeless_check(&shared->declared, &shared->text, this->piece, scope, this->messages);
 }
 
-/* Returns false without memory. */
+/* Returns false if out of memory. */
 static bool check_text(scan *this, tj_scope scope)
 {
     tj_scanner *shared = this->shared;
@@ -314,7 +312,7 @@ tj_status tj_scanner_check(tj_scanner *scanner, const tj_piece *piece, tj_scope 
     return status_of(messages, before);
 }
 
-/* "NAME=VALUE" as a directive. */
+/* Handles "NAME=VALUE" as a #define. */
 static tj_status define(tj_scanner *scanner, const char *macro, tj_messages *messages)
 {
     size_t length = strcspn(macro, "=");
@@ -325,7 +323,7 @@ static tj_status define(tj_scanner *scanner, const char *macro, tj_messages *mes
     if (!line.failed)
         status = tj_scanner_check(scanner, &(tj_piece){"<define_macros>", line.data, line.length},
                                   TJ_FILE_SCOPE, messages);
-    tj_expanded_clear(&scanner->text); /* of a text that goes away */
+    tj_expanded_clear(&scanner->text); /* its text will be freed */
     tj_text_clear(&line);
     return status;
 }

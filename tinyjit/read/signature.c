@@ -1,16 +1,14 @@
-/* signature.c: "inout a(n, 3), b(n) -> out(3)" as operands.
+/* signature.c: parses a signature such as "inout a(n, 3), b(n) -> out(3)" to operands.
  *
  *     signature = [operand {"," operand}] "->" outputs
- *     outputs   = output {"," output} | "(" output "," [output {"," output}] ")"
- *     operand   = ["inout"] ["shared"] name "(" [dim {"," dim}] ")"
- *     output    = [name] "(" [dim {"," dim}] ")"
- *     dim       = name | digits
+ *     outputs = output {"," output} | "(" output "," [output {"," output}] ")"
+ *     operand = ["inout"] ["shared"] name "(" [dim {"," dim}] ")"
+ *     output = [name] "(" [dim {"," dim}] ")"
+ *     dim = name | digits
  *
- * Recursive descent over the bytes. The first fault stops it, with the offset
- * at which another character would have helped. Outputs without a name are
- * called output, or output0, output1, ... where there are several. Nothing may
- * stand behind the arrow only if an inout argument takes the result.
- */
+ * It is a recursive descent parser over the bytes. It stops at the first fault and reports the offset at
+ * which it expected another character. Outputs without a name are called output, or output0, output1, ... if
+ * there are several. The text after the arrow may be empty only if an inout argument takes the result. */
 #include <stdint.h>
 #include <string.h>
 
@@ -23,7 +21,7 @@ typedef struct parser {
     tj_signature *signature;
 } parser;
 
-/* The length of the name that comes next, 0 if there is none. */
+/* Returns the length of the next name, 0 if there is none. */
 static size_t name_ahead(parser *this)
 {
     size_t length = tj_word_ahead(&this->in);
@@ -61,7 +59,7 @@ static tj_status parse_dim(parser *this, tj_dim *dim)
     return dim->name ? TJ_OK : tj_fail_no_memory(this->in.error);
 }
 
-/* What follows the "(" of an operand, and its ")". */
+/* Parses the text after the "(" of an operand, and its ")". */
 static tj_status parse_dims(parser *this, tj_operand *operand)
 {
     size_t capacity = 0;
@@ -95,7 +93,7 @@ static tj_operand *add_operand(parser *this, tj_role role)
     return operand;
 }
 
-/* A role in front of another name: an argument may have that name itself. */
+/* Reads a role before another name. An argument may also have the name of a role. */
 static bool take_role(parser *this, const char *role)
 {
     size_t start = this->in.at;
@@ -107,11 +105,11 @@ static bool take_role(parser *this, const char *role)
 
 static tj_role parse_role(parser *this)
 {
-    bool is_inout = take_role(this, "inout"); /* what is shared may be written to anyway */
+    bool is_inout = take_role(this, "inout"); /* shared arguments may be written anyway */
     return take_role(this, "shared") ? TJ_SHARED : is_inout ? TJ_INOUT : TJ_IN;
 }
 
-/* By one of the first operands. */
+/* Returns true if one of the first `count` operands has this name. */
 static bool is_taken(const tj_signature *signature, int count, const char *name)
 {
     for (int k = 0; k < count; k++)
@@ -143,7 +141,7 @@ static tj_status parse_operand(parser *this, bool is_output)
     return parse_dims(this, operand);
 }
 
-/* True at "(out(3),": a bracket around outputs, not around dims. */
+/* Recognises "(out(3),": a parenthesis around outputs, not around dims. */
 static bool take_tuple(parser *this)
 {
     size_t start = this->in.at;

@@ -1,22 +1,20 @@
-/* silent.c: what libtcc compiles in silence to something else (scan.h).
+/* silent.c: refuses code that libtcc silently compiles wrongly (scan.h).
  *
- * One walk over the tokens looks for four constructs. Of each, the first that is found is
- * refused.
- */
+ * One pass over the tokens looks for four constructs. It refuses the first occurrence of each. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "read/scan.h"
 
-/* ---- locals that ask for more alignment than libtcc gives ---------------------------- */
+/* ---- locals with more alignment than libtcc gives ------------------------------------ */
 
-/* Its frames are aligned to 16 bytes, and locals in them not further. Data with static
- * storage is placed as it is asked for. */
+/* libtcc's frames are aligned to 16 bytes, and their locals no further. Data with static storage gets the
+ * requested alignment. */
 enum {
     MOST_ALIGNMENT = 16 /* bytes */
 };
 
-/* "aligned(64)" or "_Alignas(64)" at i: how much is asked for. */
+/* Returns the alignment that "aligned(64)" or "_Alignas(64)" at i requests. */
 static long alignment_at(const tj_tokens *tokens, size_t i)
 {
     if (!tj_token_is_name(tokens, i) ||
@@ -27,7 +25,7 @@ static long alignment_at(const tj_tokens *tokens, size_t i)
     return strtol(tokens->items[i + 2].text, NULL, 0);
 }
 
-/* The declaration that i is part of has static storage. */
+/* Returns true if the declaration that contains i has static storage. */
 static bool is_static(const tj_tokens *tokens, size_t i)
 {
     while (i > 0 && !tj_token_in(tokens, i - 1, ";{}"))
@@ -42,25 +40,25 @@ static size_t find_aligned(const tj_tokens *tokens, size_t i, bool inside)
     return wrong ? i : tokens->count;
 }
 
-/* ---- memory whose address is written as a number ------------------------------------- */
+/* ---- addresses that are written as numbers ------------------------------------------- */
 
-/* libtcc cuts it to 32 bits and accesses another place: `*(double *)0x7f1234567890 = 1`. It
- * does the same with some reads, such as `1 + *(double *)0x7f1234567890`, but not with pointers
- * that are variables. For arm64 every number is another place. We look for a number with casts
- * and constants around it, and then an access. */
+/* libtcc truncates such an address to 32 bits and accesses another place: `*(double *)0x7f1234567890 = 1`.
+ * Some reads are also wrong, such as `1 + *(double *)0x7f1234567890`, but not through pointers that are
+ * variables. On arm64 every number gives another place. We look for a number with casts and constants around
+ * it, followed by an access. */
 #if defined(__aarch64__)
 #define FARTHEST 0
 #else
-#define FARTHEST INT32_MAX /* it keeps 32 bits, and extends the sign */
+#define FARTHEST INT32_MAX /* libtcc keeps 32 bits and extends the sign */
 #endif
 
-/* An expression that grows around a number. */
+/* An expression that is extended around a number. */
 typedef struct place {
     const tj_tokens *tokens;
     size_t first, behind;
-    bool cast;    /* the number is a pointer, or made larger */
-    bool pointer; /* what is certain of the outermost cast */
-    bool access;  /* this is what lies there */
+    bool cast;    /* the number was cast to a pointer or a larger type */
+    bool pointer; /* the outermost cast is certainly a pointer */
+    bool access;  /* the expression accesses that address */
 } place;
 
 static bool is_far(const tj_tokens *tokens, size_t i)
@@ -73,7 +71,7 @@ static bool is_far(const tj_tokens *tokens, size_t i)
     return strtoull(token->text, NULL, 0) > FARTHEST && !errno;
 }
 
-/* The tokens from `first` on, up to `behind`, name nothing. */
+/* Returns true if the tokens [first, behind) contain no names. */
 static bool is_constant(const tj_tokens *tokens, size_t first, size_t behind)
 {
     for (size_t i = first; i < behind; i++)
@@ -83,14 +81,14 @@ static bool is_constant(const tj_tokens *tokens, size_t first, size_t behind)
     return behind > first && behind <= tokens->count;
 }
 
-/* The parentheses that end at i are those of a statement. */
+/* Returns true if the parentheses that end at i belong to a statement. */
 static bool ends_head(const tj_tokens *tokens, size_t i)
 {
     size_t open = tokens->mates[i];
     return open > 0 && open < i && tj_token_among(tokens, open - 1, "if while for switch");
 }
 
-/* The last token of something that has a value, so that * behind it multiplies. */
+/* Returns true if i is the last token of an expression, so that * after it multiplies. */
 static bool ends_operand(const tj_tokens *tokens, size_t i)
 {
     if (tj_token_at(tokens, i, ")"))
@@ -99,7 +97,7 @@ static bool ends_operand(const tj_tokens *tokens, size_t i)
            (tj_token_is_name(tokens, i) && !tj_token_among(tokens, i, "return else do case"));
 }
 
-/* Takes what is behind. False: nothing of that kind is. */
+/* Extends the expression to the right. Returns false if it ends. */
 static bool grow_behind(place *this)
 {
     size_t next = this->behind;
@@ -121,7 +119,7 @@ static bool grow_behind(place *this)
     return true;
 }
 
-/* Takes what is in front, or around. */
+/* Extends the expression to the left, or to brackets around it. */
 static bool grow_before(place *this)
 {
     if (this->first == 0)
@@ -159,12 +157,11 @@ static size_t find_address(const tj_tokens *tokens, size_t i, bool inside)
 
 /* ---- arrays of 2 GiB and more -------------------------------------------------------- */
 
-/* libtcc counts their bytes in 32 bits: `char a[65536][65537]` gets 64 KiB. We look for two
- * words in a row, as in `double a`, and brackets after them. A dim that names something counts
- * as 1. */
+/* libtcc computes array sizes with 32 bits: `char a[65536][65537]` gets 64 KiB. We look for two adjacent
+ * words, as in `double a`, and brackets after them. A dim that contains a name counts as 1. */
 
-/* Bytes of an item of a type that is not listed: a large guess. To refuse an array wrongly, so
- * that it moves to the heap, is better than to let one pass with a wrong size. */
+/* The size in bytes of a type that is not listed: a large guess. It is better to refuse an array wrongly,
+ * which can then move to the heap, than to accept one of the wrong size. */
 enum {
     UNKNOWN = 16
 };
@@ -204,7 +201,7 @@ static double number(const tj_tokens *tokens, size_t *at, size_t end)
     return value;
 }
 
-/* Towards zero, as of whole numbers. */
+/* Rounds towards zero, like integer division. */
 static double whole(double value)
 {
     return value < 9e18 && value > -9e18 ? (double)(long long)value : value;
@@ -223,7 +220,7 @@ static double product(const tj_tokens *tokens, size_t *at, size_t end)
     return value;
 }
 
-/* Sums and shifts. It ends at any other operator. */
+/* Evaluates sums and shifts. Stops at any other operator. */
 static double sum(const tj_tokens *tokens, size_t *at, size_t end)
 {
     double value = product(tokens, at, end);
@@ -245,7 +242,7 @@ static double sum(const tj_tokens *tokens, size_t *at, size_t end)
     return value;
 }
 
-/* How many items the brackets from `at` on declare; *at moves behind them. */
+/* Returns the number of items that the brackets from `at` on declare; moves *at after them. */
 static double items_of(const tj_tokens *tokens, size_t *at)
 {
     double items = 1;
@@ -258,8 +255,8 @@ static double items_of(const tj_tokens *tokens, size_t *at)
     return items;
 }
 
-/* From the first declarator on: double a[2], *b[3], c = 1, d[4]. The place of one that is too
- * large, or the end of the text. The body of a function ends the list. */
+/* Reads declarators: double a[2], *b[3], c = 1, d[4]. Returns the place of the first array that is too large,
+ * or the end of the text. The body of a function ends the list. */
 static size_t large_declarator(const tj_tokens *tokens, size_t first)
 {
     size_t at = first;
@@ -285,7 +282,8 @@ static size_t large_declarator(const tj_tokens *tokens, size_t first)
     return tokens->count;
 }
 
-/* Of several names in a row, the last one is declared: each of them would look to the end of the list. */
+/* Of several adjacent names, the last one is declared. The others are skipped, because each would read to the
+ * end of the list. */
 static size_t find_large(const tj_tokens *tokens, size_t i, bool inside)
 {
     bool two = tj_token_is_name(tokens, i + 1) && !tj_token_is_name(tokens, i + 2) &&
@@ -297,12 +295,11 @@ static size_t find_large(const tj_tokens *tokens, size_t i, bool inside)
 
 /* ---- parameters that point to rows whose length is another parameter ----------------- */
 
-/* libtcc reads the length of `double (*a)[n]` from a place on the stack that nothing has set.
- * For a[][n], which is the same type, it does not. Only parameters of a definition are
- * concerned: a local pointer is fine. */
+/* libtcc reads the length of `double (*a)[n]` from an uninitialised place on the stack. a[][n], which is the
+ * same type, is correct. Only parameters of a definition are affected: a local pointer is correct. */
 
-/* The token behind the declarator `(*restrict a)` that begins at i, whose name is at *name;
- * 0: there is none. */
+/* Returns the token after the declarator `(*restrict a)` that begins at i, and sets *name to the name in it;
+ * 0 if there is none. */
 static size_t behind_pointer(const tj_tokens *tokens, size_t i, size_t *name)
 {
     size_t end = tokens->mates[i];
@@ -313,7 +310,7 @@ static size_t behind_pointer(const tj_tokens *tokens, size_t i, size_t *name)
     return tj_token_is_name(tokens, *name) && *name + 1 == end ? end + 1 : 0;
 }
 
-/* The name at i is that of a parameter in the list. */
+/* Returns true if the name at i is a parameter in the list. */
 static bool is_parameter(const tj_tokens *tokens, size_t i, size_t open)
 {
     for (size_t k = open + 1; k < tokens->mates[open]; k++) {
@@ -326,7 +323,7 @@ static bool is_parameter(const tj_tokens *tokens, size_t i, size_t open)
     return false;
 }
 
-/* Some dim from `at` on names a parameter. */
+/* Returns true if a dim from `at` on names a parameter. */
 static bool is_variable(const tj_tokens *tokens, size_t at, size_t open)
 {
     for (; tj_token_at(tokens, at, "["); at = tokens->mates[at] + 1)
@@ -352,11 +349,11 @@ static size_t find_rows(const tj_tokens *tokens, size_t i, bool inside)
     return tokens->count;
 }
 
-/* ---- the walk ------------------------------------------------------------------------ */
+/* ---- the pass ------------------------------------------------------------------------ */
 
 static const struct {
-    tj_token_kind kind; /* of the token at which it is looked for */
-    /* The token that is to blame, or their number; inside: of a function. */
+    tj_token_kind kind; /* the kind of token at which find() is called */
+    /* Returns the token to report, or the number of tokens. inside: in a function. */
     size_t (*find)(const tj_tokens *tokens, size_t i, bool inside);
     const char *text;
 } constructs[] = {

@@ -1,15 +1,13 @@
-/* stores.c: where a text gives a value to what is a floating point number or a truth
- * (stores.h).
+/* stores.c: finds values that a text stores into floating point numbers and bools (stores.h).
  *
- * This is one pass over the tokens of each piece of the user's text, without its directives.
- * It remembers the variables that declarations name. Two names in a row are a declaration, and
- * so are a name, asterisks and a name where a statement or a parameter begins. Where this is
- * not certain, only the name is kept, so that it hides another variable of that name. The type
- * of item__X is known from a #define in the generated text.
+ * This is one pass over the tokens of each piece of the user's text, without its directives. It remembers the
+ * variables that declarations name. Two adjacent names are a declaration; so are a name, asterisks and a name
+ * at the beginning of a statement or a parameter. If this is not certain, only the name is remembered, so
+ * that it hides another variable of that name. The type of item__X is known from a #define in the generated
+ * text.
  *
- * __builtin_choose_expr() takes exactly one value. If a macro brings a comma or the end of a
- * statement, that is an error there, and compile.c then compiles the text as it is.
- */
+ * __builtin_choose_expr() takes exactly one value. If a macro brings a comma or the end of a statement, that
+ * is an error there; compile.c then compiles the text unchanged. */
 #include "read/stores.h"
 
 #include <stdlib.h>
@@ -18,8 +16,8 @@
 #include "read/tokens.h"
 
 enum {
-    MOST_VARIABLES = 64, /* the nearest that are looked through */
-    MOST_OPEN = 8        /* values inside values: libtcc's stack is not endless */
+    MOST_VARIABLES = 64, /* only the nearest are searched */
+    MOST_OPEN = 8        /* nested values: libtcc's stack is limited */
 };
 
 static const struct {
@@ -29,47 +27,47 @@ static const struct {
     {"bool", "bool"},         {"npy_float64", "double"}, {"npy_double", "double"},
     {"npy_float32", "float"}, {"npy_float", "float"},    {"npy_longdouble", "long double"}};
 
-/* Structs of the size of a number, and what they are made of or stand for. */
+/* Structs of the size of a number, and the type of their parts or their value. */
 static const struct {
     const char *name, *part;
 } structs[] = {{"npy_complex64", "float"}, {"npy_complex128", "double"}, {"cwj_half", "float"}};
 
-/* Functions of floating point numbers alone, and their kin that end with f. */
+/* Functions of only floating point numbers, and their forms that end with f. */
 static const char functions[] =
     "acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh copysign erf erfc exp exp2 "
     "expm1 fabs fdim floor fma fmax fmin fmod hypot lgamma log log10 log1p log2 pow rint "
     "round nearbyint remainder sin sinh sqrt tan tanh tgamma trunc";
 
-/* The value that begins at a token; type NULL: none does. */
+/* The value that begins at a token; type NULL: there is none. */
 typedef struct beginning {
     const char *type;
     size_t end, name; /* tokens */
 } beginning;
 
-/* A name that a declaration brings; type NULL: of no type that matters here. */
+/* A name that a declaration introduces; type NULL: its type does not matter here. */
 typedef struct variable {
     size_t token;
     const char *type;
-    size_t depth; /* of arrays and pointers around the number */
-    size_t level; /* of the block in which it is known */
+    size_t depth; /* the number of array and pointer levels around the number */
+    size_t level; /* the level of the block that declares it */
 } variable;
 
 typedef struct reader {
     tj_stores *stores;
     const char *text;
-    size_t start;      /* of the piece that is read, in the text */
-    tj_tokens tokens;  /* owned: of that piece */
-    beginning *starts; /* owned: one for each token */
+    size_t start;      /* offset of the current piece in the text */
+    tj_tokens tokens;  /* owned: the tokens of that piece */
+    beginning *starts; /* owned: one per token */
     variable *items;   /* owned: a stack */
     size_t count;
     size_t capacity;
     size_t braces, parentheses;
-    const char *returns; /* what the function returns, ... */
+    const char *returns; /* the type that the function returns, ... */
     size_t returns_name, returns_end; /* ... its name and its last token */
-    tj_map declared;     /* owned: "ctype__X" to the name of a type, V1_x of a graph */
-    tj_map parts;        /* owned: "ctype__X" of a struct to that of its parts */
-    bool declares;       /* the piece is a declaration of a graph's variable */
-    bool redefines;      /* one of the functions may be another here */
+    tj_map declared;     /* owned: maps "ctype__X" to the name of a type, and V1_x of a graph */
+    tj_map parts;        /* owned: maps "ctype__X" of a struct to the type of its parts */
+    bool declares;       /* the piece declares a variable of a graph */
+    bool redefines;      /* one of the functions may be redefined */
     bool failed;
 } reader;
 
@@ -83,14 +81,14 @@ static bool is_any(const reader *this, size_t i, const char *words)
     return tj_token_among(&this->tokens, i, words);
 }
 
-/* A name that is no keyword behind which an expression or a block follows. */
+/* Returns true for a name that is not one of the keywords before an expression or a block. */
 static bool is_name(const reader *this, size_t i)
 {
     return tj_token_is_name(&this->tokens, i) &&
            !is_any(this, i, "return else goto case sizeof _Alignof do");
 }
 
-/* The other bracket, or count. */
+/* Returns the matching bracket, or count. */
 static size_t mate(const reader *this, size_t i)
 {
     return i < this->tokens.count ? this->tokens.mates[i] : this->tokens.count;
@@ -106,7 +104,7 @@ static const char *type_named(const char *name, size_t length)
     return NULL;
 }
 
-/* What the generated text, or a graph's declaration, says of a name; NULL: nothing. */
+/* Returns the type that the generated text, or a graph's declaration, gives to a name; NULL: none. */
 static const char *declared_type(const reader *this, const char *prefix, const char *name,
                                  size_t length)
 {
@@ -114,7 +112,7 @@ static const char *declared_type(const reader *this, const char *prefix, const c
     return item ? item->address : NULL;
 }
 
-/* The type that the name at i is, NULL: none of these. */
+/* Returns the type that the name at i denotes; NULL: none of these. */
 static const char *type_at(const reader *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
@@ -128,7 +126,7 @@ static const char *type_at(const reader *this, size_t i)
 
 /* ---- values ---------------------------------------------------------------------- */
 
-/* The end of the value that begins at i; i: none that stays what it is. */
+/* Returns the end of the value that begins at `start`, or `start` if its end is not certain. */
 static size_t behind_value(const reader *this, size_t start)
 {
     size_t choices = 0, i = start, count = this->tokens.count;
@@ -154,7 +152,7 @@ static bool is_number(const reader *this, size_t at, size_t end)
     return end == at + 1 && this->tokens.items[at].kind == TJ_TOKEN_NUMBER;
 }
 
-/* Notes the value that begins at `at`, of what is called so at `name`. */
+/* Records the value that begins at `at`; the name of its variable is at `name`. */
 static void note(reader *this, size_t at, const char *type, size_t name)
 {
     size_t end = behind_value(this, at);
@@ -162,7 +160,7 @@ static void note(reader *this, size_t at, const char *type, size_t name)
         this->starts[at] = (beginning){type, end, name};
 }
 
-/* The members of "{...}" at i, of an array. */
+/* Records the members of an array's "{...}" at i. */
 static void note_members(reader *this, size_t i, const char *type, size_t name)
 {
     size_t end = is(this, i, "{") ? mate(this, i) : i;
@@ -189,7 +187,7 @@ static void declare(reader *this, tj_map *map, const char *name, size_t length, 
     this->failed |= !item;
 }
 
-/* parentheses: those around what is declared are not those of parameters. */
+/* parentheses: those around the declared name, which are not those of parameters. */
 static void remember(reader *this, size_t token, const char *type, size_t depth, size_t parentheses)
 {
     if (!tj_grow(&this->items, this->count, &this->capacity, sizeof *this->items)) {
@@ -220,7 +218,7 @@ static const variable *find(const reader *this, size_t i)
     return NULL;
 }
 
-/* "f(...) {" at i: what it returns. */
+/* Handles "f(...) {" at i: records the type that the function returns. */
 static void enter_function(reader *this, size_t i, const char *type)
 {
     size_t behind = mate(this, i + 1);
@@ -231,7 +229,7 @@ static void enter_function(reader *this, size_t i, const char *type)
     this->returns_end = mate(this, behind + 1);
 }
 
-/* The declarators that begin at i, of a type that may matter. */
+/* Reads the declarators that begin at i, of a type that may matter. */
 static void read_declarators(reader *this, size_t i, const char *type)
 {
     for (;; i++) {
@@ -260,7 +258,7 @@ static void read_declarators(reader *this, size_t i, const char *type)
     }
 }
 
-/* "T *name" where something begins: is it one of the variables, it is a product. */
+/* Recognises "T *name" at the beginning of a statement. If T is one of the variables, it is a product. */
 static bool declares_pointer(const reader *this, size_t i)
 {
     size_t name = i + 1;
@@ -270,14 +268,14 @@ static bool declares_pointer(const reader *this, size_t i)
            (i == 0 || tj_token_in(&this->tokens, i - 1, ";{}(,") || is_name(this, i - 1));
 }
 
-/* "(*name)(" of a pointer to functions. */
+/* Recognises "(*name)(" of a pointer to functions. */
 static bool is_behind_parenthesis(const reader *this, size_t i)
 {
     return i > 2 && is(this, i - 1, "*") && is(this, i - 2, "(") && is_name(this, i - 3) &&
            is(this, i + 1, ")") && is(this, i + 2, "(");
 }
 
-/* The name at i stands behind the members of a struct, or behind typeof(). */
+/* Returns true if the name at i follows the members of a struct, or typeof(). */
 static bool follows_type(const reader *this, size_t i)
 {
     static const char words[] = "struct union typeof __typeof__ __typeof __attribute__ __attribute";
@@ -297,9 +295,9 @@ static void look_for_declaration(reader *this, size_t i)
         read_declarators(this, i, NULL);
 }
 
-/* ---- what takes values ----------------------------------------------------------- */
+/* ---- stores ---------------------------------------------------------------------- */
 
-/* "name[i][j]" from i: the token behind it; *depth brackets. */
+/* Returns the token after "name[i][j]" at i; *depth is the number of indices. */
 static size_t behind_indices(const reader *this, size_t i, size_t *depth)
 {
     for (i++; is(this, i, "[") && mate(this, i) < this->tokens.count; i = mate(this, i) + 1)
@@ -307,14 +305,14 @@ static size_t behind_indices(const reader *this, size_t i, size_t *depth)
     return i;
 }
 
-/* "(float)" in front of i. */
+/* Returns true if "(float)" precedes i. */
 static bool is_cast(const reader *this, size_t i)
 {
     return i > 2 && is(this, i - 1, ")") && mate(this, i - 1) < i - 2 &&
            type_named(this->tokens.items[i - 2].text, this->tokens.items[i - 2].length);
 }
 
-/* "item__X().real = value"; "(float)item__X()", which libtcc takes for the bits of a struct. */
+/* Handles "item__X().real = value", and "(float)item__X()", which libtcc treats as the bits of a struct. */
 static void look_for_parts(reader *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
@@ -340,7 +338,7 @@ static void look_for_item(reader *this, size_t i)
     look_for_parts(this, i);
 }
 
-/* "name = value", "name[i] = value", "*name = value". */
+/* Handles "name = value", "name[i] = value" and "*name = value". */
 static void look_for_assignment(reader *this, size_t i)
 {
     size_t depth = 0, behind = behind_indices(this, i, &depth);
@@ -367,7 +365,7 @@ static bool is_function(const reader *this, size_t i)
                                  tj_word_among(token->text, token->length - 1, functions)));
 }
 
-/* "sin(value)". A text may declare a function of its own by that name. */
+/* Handles "sin(value)". A text may declare its own function with that name. */
 static void look_for_call(reader *this, size_t i)
 {
     size_t end = mate(this, i + 1);
@@ -478,7 +476,7 @@ static void read_piece(reader *this, const char *start, size_t length)
 
 /* ---- the text ------------------------------------------------------------------------ */
 
-/* "#define ctype__X npy_float64" of the generated text. */
+/* Handles "#define ctype__X npy_float64" in the generated text. */
 static void take_definition(reader *this, const char *line, size_t length)
 {
     static const char word[] = "#define ctype__";
@@ -495,7 +493,7 @@ static void take_definition(reader *this, const char *line, size_t length)
             declare(this, &this->parts, name, (size_t)(blank - name), structs[i].part);
 }
 
-/* The #line directive says that generated text follows. */
+/* Returns true if the #line directive says that generated text follows. */
 static bool is_generated(const char *line, size_t length)
 {
     static const char tail[] = " generated>\"";
@@ -506,7 +504,7 @@ static bool is_generated(const char *line, size_t length)
 bool tj_stores_find(tj_stores *stores, const char *text)
 {
     reader this = {.stores = stores, .text = text};
-    const char *piece = NULL; /* where the user's begins */
+    const char *piece = NULL; /* the start of the user's text */
     *stores = (tj_stores){0};
     for (const char *line = text, *next; *line && !this.failed; line = next) {
         size_t length = strcspn(line, "\n");
@@ -536,8 +534,8 @@ void tj_stores_clear(tj_stores *stores)
 
 static const char opening[] = "1 ? __builtin_choose_expr(1, ";
 
-/* Zero is of the type that the text names, which a macro or a typedef may make another one: an integer
- * would be rounded on its way. A truth may be an address, and what `bool` stands for may be any number. */
+/* Zero has the type that the text names, which a macro or a typedef may change: with another type, an integer
+ * would be rounded. A bool may be set to an address, and `bool` may stand for any number. */
 static void put_closing(const tj_store *store, tj_text *out)
 {
     if (*store->type == 'b')
@@ -581,7 +579,7 @@ int tj_store_line(const tj_store *store, const char *text)
     return line;
 }
 
-/* What libtcc calls the value's type in "... (have 'TYPE' and 'double')". */
+/* Returns libtcc's name for the value's type in "... (have 'TYPE' and 'double')". */
 static const char *kind_of(const char *message)
 {
     static const char before[] = "type mismatch in conditional expression (have '";

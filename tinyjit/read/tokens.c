@@ -1,8 +1,7 @@
-/* tokens.c: a C text as an array of tokens (tokens.h).
+/* tokens.c: stores the tokens of a C text in an array (tokens.h).
  *
- * Brackets are paired by one stack, whatever the conditions around them. Brackets in
- * directives are not paired: they are their own mates.
- */
+ * One stack pairs the brackets, whatever the conditions around them are. Brackets in directives are not
+ * paired: they are their own mates. */
 #include "read/tokens.h"
 
 bool tj_tokens_add(tj_tokens *this, const tj_token *token)
@@ -15,7 +14,7 @@ bool tj_tokens_add(tj_tokens *this, const tj_token *token)
 
 static bool keep(tj_tokens *this, tj_token token, const char *text)
 {
-    if (token.length && token.text != text + token.start) { /* the lexer's own memory */
+    if (token.length && token.text != text + token.start) { /* it points to the lexer's memory */
         tj_words_add(&this->spelled, token.text, token.length);
         if (this->spelled.failed)
             return false;
@@ -44,7 +43,7 @@ bool tj_tokens_list(tj_tokens *this, const char *text, size_t length)
     return fine;
 }
 
-/* Until a bracket is closed, its mate is the open bracket around it. */
+/* Until a bracket is closed, its mate is the next outer open bracket. */
 bool tj_tokens_pair(tj_tokens *this)
 {
     this->mates = tj_alloc_zeroed(this->count + 1, sizeof *this->mates);
@@ -91,7 +90,7 @@ void tj_tokens_clear(tj_tokens *tokens)
 bool tj_word_among(const char *word, size_t length, const char *words)
 {
     bool has_text =
-        length > 0 && !memchr(word, 0, length); /* a NUL stands in no list, but ends it */
+        length > 0 && !memchr(word, 0, length); /* a NUL is in no list, but would end it */
     const char *at = has_text ? strchr(words, *word) : NULL;
     for (; at; at = strchr(at + 1, *word))
         if ((at == words || at[-1] == ' ') && !strncmp(at, word, length) &&

@@ -1,9 +1,8 @@
-/* truths.c: conditions as !!(x) (truths.h).
+/* truths.c: writes conditions as !!(x) (truths.h).
  *
- * One pass over the tokens finds what asks for a truth: &&, || and ?, whose operands reach to where
- * C's grammar says that something of lower precedence begins, and the parentheses of if, while and
- * for. An operand that is not certain stays (operands.h).
- */
+ * One pass over the tokens finds conditions: the operands of &&, || and ?, which extend to the next operator
+ * of lower precedence, and the parentheses of if, while and for. An operand that is not certain stays
+ * unchanged (operands.h). */
 #include "read/truths.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 
 static const char in_front_of_expressions[] = "return case else do";
 static const char in_front_of_conditions[] = "if while for switch";
-/* Of lower precedence than || and &&, or these; those of one byte are "([{,;?:". */
+/* These have lower precedence than || and &&, or are these; those of one byte are "([{,;?:". */
 static const char lower_operators[] = "&& || = += -= *= /= %= &= |= ^= <<= >>= ...";
 
 /* ---- long double ----------------------------------------------------------------------- */
@@ -25,7 +24,7 @@ static bool is_floating(const tj_token *number)
     return false;
 }
 
-/* 1.5L, or a function such as fmodl() and strtold(). */
+/* Returns true for 1.5L, or a function such as fmodl() and strtold(). */
 static bool is_long(const tj_operands *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
@@ -41,7 +40,7 @@ static bool may_have_long_double(const tj_operands *this)
 {
     const tj_tokens *tokens = &this->tokens;
     bool is_double = false,
-         is_long_one = false; /* in this run of words, such as `long const double` */
+         is_long_one = false; /* in this sequence of words, such as `long const double` */
     for (size_t i = 0; i < tokens->count; i++) {
         bool goes_on = tj_token_word(tokens, i, TJ_QUALIFIER | TJ_STORAGE | TJ_TYPEDEF | TJ_TYPE);
         is_double = goes_on && (is_double || tj_token_at(tokens, i, "double"));
@@ -55,10 +54,10 @@ static bool may_have_long_double(const tj_operands *this)
 
 /* ---- conditions ------------------------------------------------------------------------ */
 
-/* The tokens from `first` on, up to `behind`, are a condition. `most`: what may be in it. */
+/* Marks the tokens [first, behind) as a condition. `most`: the openness that it may contain. */
 static void mark_condition(tj_operands *this, size_t first, size_t behind, tj_openness most)
 {
-    /* An address is constant where !!(address) is not, to libtcc. */
+    /* For libtcc an address is constant, but !!(address) is not. */
     bool address = tj_operands_any(this, first, "& &&") ||
                    (first < behind && this->tokens.items[first].kind == TJ_TOKEN_STRING);
     if (first >= behind || address || !tj_operands_is_certain(this, first, behind, most))
@@ -67,7 +66,7 @@ static void mark_condition(tj_operands *this, size_t first, size_t behind, tj_op
     this->marks[behind - 1].closes++;
 }
 
-/* The brace that closes at i ends an operand, (struct s){1, 2}, and no block. */
+/* Returns true if the brace that closes at i ends an operand, (struct s){1, 2}, and not a block. */
 static bool ends_value(const tj_operands *this, size_t i)
 {
     size_t brace = tj_operands_mate(this, i), last = brace - 1;
@@ -77,13 +76,13 @@ static bool ends_value(const tj_operands *this, size_t i)
     return open < last && !(open > this->begin && tj_operands_is_primary(this, open - 1));
 }
 
-/* Nothing that stands before the range belongs to the operand that begins with it. */
+/* Returns true if nothing before the range belongs to the operand at its beginning. */
 static bool begins_whole(const tj_operands *this)
 {
     return !this->is_body && (this->begin == 0 || tj_token_in(&this->tokens, this->before, ";{"));
 }
 
-/* The tokens from i on begin a statement as EACH(x, list) x->y && ...; does: with a macro, perhaps. */
+/* Returns true if the tokens from i on begin a statement, perhaps with a macro: EACH(x, list) x->y && ...; */
 static bool begins_with_call(const tj_operands *this, size_t i)
 {
     bool begins = i == this->begin || tj_operands_in(this, i - 1, ";{}:)") ||
@@ -91,7 +90,7 @@ static bool begins_with_call(const tj_operands *this, size_t i)
     return begins && tj_operands_is_primary(this, i) && tj_operands_in(this, i + 1, "(");
 }
 
-/* Where the operand begins that ends in front of i; i: there is none, or it is not certain. */
+/* Returns the start of the operand that ends before i; i if there is none, or if it is not certain. */
 static size_t operand_before(const tj_operands *this, size_t i)
 {
     size_t end = i;
@@ -114,7 +113,7 @@ static size_t operand_before(const tj_operands *this, size_t i)
     return (found || begins_whole(this)) && !begins_with_call(this, i) ? i : end;
 }
 
-/* Where the operand of && or || ends that begins at i: the token behind it; i: it is not certain. */
+/* Returns the token after the operand of && or || that begins at i; i if its end is not certain. */
 static size_t operand_behind(const tj_operands *this, size_t i)
 {
     size_t begin = i;
@@ -128,7 +127,7 @@ static size_t operand_behind(const tj_operands *this, size_t i)
     return i < this->end || i == this->tokens.count ? i : begin;
 }
 
-/* The first semicolon in [i, end) that is in no brackets; end: none is. */
+/* Returns the first semicolon in [i, end) outside brackets; end if there is none. */
 static size_t semicolon(const tj_operands *this, size_t i, size_t end)
 {
     while (i < end && !tj_operands_in(this, i, ";"))
@@ -136,7 +135,7 @@ static size_t semicolon(const tj_operands *this, size_t i, size_t end)
     return i < end ? i : end;
 }
 
-/* if (...), while (...), for (...; ...; ...) at i. */
+/* Handles if (...), while (...) and for (...; ...; ...) at i. */
 static void mark_parentheses(tj_operands *this, size_t i)
 {
     size_t open = i + 1;
@@ -148,12 +147,12 @@ static void mark_parentheses(tj_operands *this, size_t i)
         first = semicolon(this, first, close) + 1;
         behind = semicolon(this, first, close);
         if (behind >= close || semicolon(this, behind + 1, close) < close)
-            return; /* a macro brings others */
+            return; /* a macro contains the others */
     }
     mark_condition(this, first, behind, TJ_LOOSE);
 }
 
-/* &&label */
+/* Recognises &&label. */
 static bool is_address(const tj_operands *this, size_t i)
 {
     bool perhaps;
@@ -167,7 +166,7 @@ static bool is_address(const tj_operands *this, size_t i)
            !tj_operands_in(this, last, "]}") && !tj_operands_any(this, last, "++ --");
 }
 
-/* `x ? : y`, or perhaps: with what a directive takes out, or a macro, in the middle. */
+/* Recognises `x ? : y`, or a text that may be one: with a directive or a macro in the middle. */
 static bool is_elvis(const tj_operands *this, size_t i)
 {
     if (i + 1 == this->end || tj_operands_in(this, i + 1, ":"))
@@ -189,7 +188,7 @@ static void mark_operands(tj_operands *this, size_t i)
         mark_condition(this, i + 1, operand_behind(this, i + 1), TJ_OPEN);
 }
 
-/* What is in no function is constant, where !!(address) is not, to libtcc. */
+/* Text outside functions must be constant, and for libtcc !!(address) is not. */
 static void mark_range(tj_operands *this)
 {
     size_t depth = this->depth;

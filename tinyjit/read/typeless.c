@@ -1,13 +1,12 @@
-/* typeless.c: what has no type, where C once took int (scan.h).
+/* typeless.c: refuses declarations without a type, which C once took for int (scan.h).
  *
- * libtcc still does, in silence, and numbers are cut: `const k = 2.5;` is 2. We look for
- * words such as `static const` with no type after them, for functions whose head begins with
- * their own name, and for parameters of the old style that nothing declares.
+ * libtcc still accepts them silently, and numbers are truncated: `const k = 2.5;` is 2. We look for words
+ * such as `static const` without a type after them, for functions whose head begins with their name, and for
+ * undeclared parameters of old-style definitions.
  *
- * A name may be a type or a macro of an included file, which is not read here, and a macro of
- * the text may have another definition. Where it is not certain that a type is missing, the
- * text is accepted: the system's compiler checks it, too.
- */
+ * A name may be a type or a macro of an included file, which is not read here, and a macro of the text may
+ * have another definition. If it is not certain that a type is missing, the text is accepted: the system's
+ * compiler checks it, too. */
 #include "read/scan.h"
 
 /* The check of one text. */
@@ -22,7 +21,7 @@ typedef struct check {
 /* ---- words ------------------------------------------------------------------- */
 
 enum {
-    SPECIFIERS = TJ_QUALIFIER | TJ_STORAGE | TJ_TYPEDEF | TJ_THREAD_LOCAL /* but no type */
+    SPECIFIERS = TJ_QUALIFIER | TJ_STORAGE | TJ_TYPEDEF | TJ_THREAD_LOCAL /* without a type */
 };
 
 static bool is_word(const check *this, size_t i, int words)
@@ -36,7 +35,7 @@ static bool is_typed(const check *this, size_t i)
            (tj_token_at(this->tokens, i, "_Atomic") && tj_token_at(this->tokens, i + 1, "("));
 }
 
-/* A name that is no keyword: the user's, or one of an included file. */
+/* Returns true for a name that is not a keyword: the user's, or one of an included file. */
 static bool is_own_name(const check *this, size_t i)
 {
     return tj_token_is_name(this->tokens, i) && this->tokens->items[i].word == TJ_NO_WORD;
@@ -62,7 +61,7 @@ static size_t mate(const check *this, size_t i)
     return this->tokens->mates[i];
 }
 
-/* It has a letter from `first` to `last`. */
+/* Returns true if the name has a letter from `first` to `last`. */
 static bool has_letter(const check *this, size_t i, char first, char last)
 {
     const tj_token *token = &this->tokens->items[i];
@@ -72,13 +71,13 @@ static bool has_letter(const check *this, size_t i, char first, char last)
     return false;
 }
 
-/* Macros have such names. */
+/* Macros often have such names. */
 static bool is_upper(const check *this, size_t i)
 {
     return !has_letter(this, i, 'a', 'z');
 }
 
-/* A type of the text or of the prelude, as far as its name tells. */
+/* Returns true for a type of the text or of the prelude, as far as its name shows. */
 static bool is_type_name(const check *this, size_t i)
 {
     const tj_token *token = &this->tokens->items[i];
@@ -87,13 +86,13 @@ static bool is_type_name(const check *this, size_t i)
     return ends || numpy || tj_map_find(&this->declared->types, token->text, token->length, "", 0);
 }
 
-/* ---- what is found -------------------------------------------------------------- */
+/* ---- faults ----------------------------------------------------------------------- */
 
 static void refuse(check *this, size_t i, const char *what)
 {
     const tj_token *token = &this->tokens->items[i];
     if (this->found)
-        return; /* the first is enough */
+        return; /* one report is enough */
     this->found = true;
     if (token->kind == TJ_TOKEN_NAME)
         tj_messages_add_at(this->messages, this->piece, token->start, token->end,
@@ -106,8 +105,8 @@ static void refuse(check *this, size_t i, const char *what)
 
 /* ---- heads of functions ------------------------------------------------------------ */
 
-/* The parentheses that begin at `open` hold a parameter that has a type, and perhaps
- * must have a name. */
+/* Returns true if the parentheses that begin at `open` contain a parameter with a type; with `named`, it must
+ * also have a name. */
 static bool has_typed_parameter(const check *this, size_t open, bool named)
 {
     size_t end = mate(this, open);
@@ -127,7 +126,7 @@ static bool has_typed_parameter(const check *this, size_t open, bool named)
     return false;
 }
 
-/* "(a, b)" and nothing else. */
+/* Recognises "(a, b)" without anything else. */
 static bool has_bare_names(const check *this, size_t open)
 {
     size_t end = mate(this, open);
@@ -137,8 +136,8 @@ static bool has_bare_names(const check *this, size_t open)
     return end > open + 1 && end < this->tokens->count;
 }
 
-/* The brace of a function whose parameters end at `close`, of the old style or not; the
- * number of tokens where there is none. */
+/* Returns the brace of a function whose parameters end at `close`, in old style or not; the number of tokens
+ * if there is none. */
 static size_t body_of(const check *this, size_t close)
 {
     size_t count = this->tokens->count, i = close + 1;
@@ -148,11 +147,11 @@ static size_t body_of(const check *this, size_t close)
         return count;
     for (; i < count && !is(this, i, "{") && !is(this, i, "="); i++)
         if (is_unknown(this, i) || (is_own_name(this, i) && is(this, i + 1, "(")))
-            return count; /* another declaration, not of a parameter */
+            return count; /* another declaration, not one of a parameter */
     return is(this, i, "{") && is(this, i - 1, ";") ? i : count;
 }
 
-/* Between two tokens the name is used as a value, where no type could stand. */
+/* Returns true if the name is used as a value between two tokens, in a place where no type can stand. */
 static bool is_used(const check *this, const tj_token *name, size_t start, size_t end)
 {
     static const char beside[] = "+ - / % = < > ? | && || == <= >= != += -= *= /= ^";
@@ -176,13 +175,13 @@ static bool is_among(const check *this, const tj_token *name, size_t start, size
     return false;
 }
 
-/* Refuses parameters of an old definition, "(a, b)" at `open`, that no declaration names. */
+/* Refuses parameters of an old-style definition, "(a, b)" at `open`, that no declaration names. */
 static void check_old_parameters(check *this, size_t open, bool begins)
 {
     size_t close = mate(this, open), body = body_of(this, close);
     bool direct = body == close + 1;
     if (body >= this->tokens->count || !has_bare_names(this, open) || mate(this, body) < body ||
-        (begins && direct && this->declared->includes)) /* a macro, perhaps */
+        (begins && direct && this->declared->includes)) /* it may be a macro */
         return;
     for (size_t i = open + 1; i < close; i += 2) {
         const tj_token *name = &this->tokens->items[i];
@@ -191,8 +190,8 @@ static void check_old_parameters(check *this, size_t open, bool begins)
     }
 }
 
-/* Refuses "name(...)" with no type in front if it is the head of a function. `specified`:
- * `static` or a similar word is in front. */
+/* Refuses "name(...)" without a type before it if it is the head of a function. `specified`: `static` or a
+ * similar word precedes it. */
 static void judge_function(check *this, size_t name, bool specified)
 {
     size_t open = name + 1, close = mate(this, open), count = this->tokens->count;
@@ -211,9 +210,9 @@ static void judge_function(check *this, size_t name, bool specified)
         refuse(this, name, "the function");
 }
 
-/* ---- runs of specifiers --------------------------------------------------------------- */
+/* ---- sequences of specifiers ----------------------------------------------------------- */
 
-/* The `}` at i closes statements, not a type or a list. */
+/* Returns true if the `}` at i closes statements, not a type or a list. */
 static bool closes_block(const check *this, size_t i)
 {
     size_t open = mate(this, i);
@@ -227,7 +226,7 @@ static bool closes_block(const check *this, size_t i)
     return parenthesis > 0 && parenthesis < open && !is_word(this, parenthesis - 1, TJ_ATTRIBUTE);
 }
 
-/* A declaration can begin behind the token before i. */
+/* Returns true if a declaration can begin after the token before i. */
 static bool may_begin(const check *this, size_t i)
 {
     while (i > 0 && is_unknown(this, i - 1))
@@ -237,10 +236,10 @@ static bool may_begin(const check *this, size_t i)
            (is(this, i - 1, "}") && closes_block(this, i - 1));
 }
 
-/* Where a run of specifiers stands. */
+/* The place of a sequence of specifiers. */
 typedef enum setting {
     IN_BLOCK,
-    IN_PARAMETERS, /* or a macro's arguments */
+    IN_PARAMETERS, /* or arguments of a macro */
     IN_CAST
 } setting;
 
@@ -263,7 +262,7 @@ static setting setting_of(const check *this, size_t start)
                : IN_CAST;
 }
 
-/* A parameter "const x": x is a name if the function uses it as one. */
+/* Checks a parameter "const x": x is its name if the function uses it as a value. */
 static void judge_parameter(check *this, size_t name)
 {
     size_t i = name, depth = 0, count = this->tokens->count;
@@ -277,7 +276,7 @@ static void judge_parameter(check *this, size_t name)
         refuse(this, name, "the parameter");
 }
 
-/* Before the name at i is a run without a type. */
+/* Checks the name at i, which follows a sequence without a type. */
 static void judge_name(check *this, size_t i, setting where)
 {
     if (is(this, i + 1, "(") && where == IN_BLOCK)
@@ -290,7 +289,7 @@ static void judge_name(check *this, size_t i, setting where)
         refuse(this, i, "the variable");
 }
 
-/* Before i is a run without a type, and at i is no name. */
+/* Checks the token at i, which is not a name and follows a sequence without a type. */
 static void judge_rest(check *this, size_t i, setting where)
 {
     bool declares = where == IN_BLOCK && tj_token_in(this->tokens, i, "*([=,");
@@ -298,7 +297,7 @@ static void judge_rest(check *this, size_t i, setting where)
         refuse(this, i, "");
 }
 
-/* A run begins at i; returns its end. *specifies: there are not only attributes. */
+/* Returns the end of the sequence that begins at i. *specifies: it contains more than attributes. */
 static size_t read_run(check *this, size_t i, bool *specifies)
 {
     size_t start = i;
@@ -324,8 +323,8 @@ static size_t read_run(check *this, size_t i, bool *specifies)
 
 /* ---- the text ---------------------------------------------------------------------- */
 
-/* Remembers all names of a typedef, whose words are from i to end. More names than it
- * declares do no harm. */
+/* Remembers all names of a typedef, whose words are from i to end. Names that it does not declare do no
+ * harm. */
 static void learn_types(check *this, size_t i, size_t end)
 {
     while (i < end && !is(this, i, "typedef"))
@@ -342,8 +341,8 @@ static void learn_types(check *this, size_t i, size_t end)
     }
 }
 
-/* Looks at a name; *i moves to the last token that was read. True where a declaration
- * can still begin behind it. */
+/* Checks a name; moves *i to the last token that was read. Returns true if a declaration can still begin
+ * after it. */
 static bool look_at(check *this, size_t *i, bool outside, bool begins)
 {
     bool specifies = false, run = is_word(this, *i, SPECIFIERS) || is_word(this, *i, TJ_ATTRIBUTE);
@@ -351,12 +350,12 @@ static bool look_at(check *this, size_t *i, bool outside, bool begins)
     if (run && may_begin(this, *i)) {
         size_t end = read_run(this, *i, &specifies);
         learn_types(this, start, end);
-        *i = end > *i ? end - 1 : *i; /* what ends it is looked at, too */
+        *i = end > *i ? end - 1 : *i; /* the token that ends it is checked, too */
         return begins && !specifies;
     }
     if (is_word(this, *i, TJ_ATTRIBUTE) && is(this, *i + 1, "(") &&
         mate(this, *i + 1) < this->tokens->count)
-        *i = mate(this, *i + 1); /* `const` is another word in there */
+        *i = mate(this, *i + 1); /* `const` has another meaning there */
     if (outside && is_own_name(this, *i) && is(this, *i + 1, "(")) {
         if (begins)
             judge_function(this, *i, false);
@@ -382,7 +381,7 @@ static void check_tokens(check *this, tj_scope scope)
     }
 }
 
-/* Copies all but doubtful tokens. Returns false without memory. */
+/* Copies all tokens that are not doubtful. Returns false if out of memory. */
 static bool copy_certain(const tj_tokens *from, tj_tokens *to)
 {
     bool fine = true;

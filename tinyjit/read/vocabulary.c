@@ -1,4 +1,4 @@
-/* vocabulary.c: what kind of word a name is (tokens.h). */
+/* vocabulary.c: finds the kind of keyword that a name is (tokens.h). */
 #include "read/tokens.h"
 
 typedef struct row {
@@ -6,7 +6,7 @@ typedef struct row {
     tj_word kind;
 } row;
 
-/* In the order of strcmp(). */
+/* Sorted in the order of strcmp(). */
 static const row rows[] = {
     {"_Alignas", TJ_ATTRIBUTE},
     {"_Alignof", TJ_MEASURE},
@@ -100,7 +100,7 @@ static const row rows[] = {
     {"while", TJ_STATEMENT},
 };
 
-/* As strcmp(), of a name that no NUL ends. */
+/* Like strcmp(), for a name that is not NUL-terminated. */
 static int compare(const char *name, size_t length, const char *word)
 {
     int order = strncmp(name, word, length);

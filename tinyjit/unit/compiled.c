@@ -3,8 +3,7 @@
 
 void *tj_unit_symbol(const tj_unit *unit, const char *name)
 {
-    const tj_map_item *item = tj_map_get(&unit->symbols, name); /* constant, so no lock is
-                                                                   needed */
+    const tj_map_item *item = tj_map_get(&unit->symbols, name); /* constant: needs no lock */
     return item ? (void *)item->address : NULL;
 }
 

@@ -279,9 +279,7 @@ static bool is_library_address(const tj_environment *environment, const tj_symbo
 {
     for (size_t i = 0; i < environment->nlibraries; i++)
         if (tj_shared_object_symbol(environment->libraries[i], symbol->name) == symbol->address)
-            return tj_process_symbol(symbol->name, false) != symbol->address; /* it belongs to
-                                                                                 libm, for
-                                                                                 example */
+            return tj_process_symbol(symbol->name, false) != symbol->address; /* libm's, say */
     return false;
 }
 
