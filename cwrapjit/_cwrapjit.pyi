@@ -402,6 +402,12 @@ class Layout:
 class Field:
     __name__: str
     dtype: Any
+    @property
+    def kind(self) -> str: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def item(self) -> str: ...
     def __new__(
         cls,
         layout: Layout,

@@ -65,8 +65,9 @@ class Members:
             return plan
         if member.bits >= 0:
             plan.update(
-                kind="bits", dtype=_dtype_of_bits(ctype), dims=(self.shifts[member.name], member.bits)
-            )
+                kind="bits", dtype=_dtype_of_bits(ctype), dims=(self.shifts[member.name], member.bits),
+                of=self.library.classes.enum_members(ctype),
+            )  # fmt: skip
             return plan
         dims = plan["dims"] = tuple(map(thunks.array_length, layers))
         if member.name in arrays:
@@ -76,7 +77,9 @@ class Members:
         elif dims and (self._item_dtype(ctype, member) or not types.is_one_struct(member.type)):
             self._plan_array(plan, ctype, member)
         elif isinstance(ctype, types.Scalar):
-            plan.update(kind="scalar", dtype=ctype.value_type or None)
+            plan.update(
+                kind="scalar", dtype=ctype.value_type or None, of=self.library.classes.enum_members(ctype)
+            )
             if plan["dtype"] is None:
                 plan.update(kind="refused", reason=f"{types.show(ctype)} has no mapping")
         elif isinstance(ctype, types.Struct):
@@ -313,7 +316,7 @@ def _dtype(ctype: Any) -> str | None:
 def plan_text(plan: Mapping[str, Any]) -> str:
     """What libraries must agree in to share a struct."""
     cls = plan["of"]
-    has_class = cls is not None and plan["kind"] != "function"
+    has_class = cls is not None and plan["kind"] not in ("function", "scalar", "bits")
     of = "itself" if cls is ITSELF else cls.__cwrapjit_layout__.name if has_class else ""
     kinds = ("string", "list", "data", "address", "refused", "function")
     is_said = bool(plan["dims"]) and isinstance(plan["dims"][0], tuple)  # by arrays=

@@ -125,16 +125,16 @@ def automatic(library: Core, ctype: types.Struct) -> Any:
 def _add_members(library: Core, ctype: types.Struct, cls: Any, plans: list[dict[str, Any]]) -> None:
     for plan in plans:
         of = cls if plan["of"] is ITSELF else plan["of"]
-        setattr(cls, _python_name(plan["name"]), Field(cls.__cwrapjit_layout__, **{**plan, "of": of}))
+        setattr(cls, python_name(plan["name"]), Field(cls.__cwrapjit_layout__, **{**plan, "of": of}))
     dtype = library.classes.dtypes.get(ctype)
     if dtype is not None and "dtype" not in vars(cls):  # so np.zeros(3, cls) is an array of structs
         cls.dtype = dtype
-    type.__setattr__(cls, "__match_args__", tuple(_python_name(plan["name"]) for plan in plans))
+    type.__setattr__(cls, "__match_args__", tuple(python_name(plan["name"]) for plan in plans))
 
 
 def take(library: Core, cls: type) -> type[Instance]:
     """Another library's class, for functions of this one."""
-    ctype = _STRUCTS.get(cls)
+    ctype = STRUCTS.get(cls)
     if ctype is None:
         raise TypeError(f"{library.name}: {cls!r} is no class that a library made")
     library.declarations.add(ctype)
@@ -150,7 +150,7 @@ def take(library: Core, cls: type) -> type[Instance]:
 
 
 _UNNAMED = itertools.count(1)  # types of one name are the same
-_STRUCTS: weakref.WeakKeyDictionary[type, types.Struct] = weakref.WeakKeyDictionary()
+STRUCTS: weakref.WeakKeyDictionary[type, types.Struct] = weakref.WeakKeyDictionary()
 
 
 @dataclasses.dataclass
@@ -320,7 +320,7 @@ class _Maker:
         if found is None:
             if not ctype.class_name:
                 ctype.label = f"unnamed_{ctype.kind}_{next(_UNNAMED)}"
-            name = _python_name(ctype.class_name)
+            name = python_name(ctype.class_name)
             found = self._make(name, ctype, self.layout(ctype, None, True, automatic=True), "")
             found.__init__ = come_from_functions
             found.close = Instance._cwrapjit_close
@@ -393,7 +393,7 @@ class _Maker:
             "__qualname__": name, "__cwrapjit_layout__": layout,
         }  # fmt: skip
         cls = type(name, (Instance,), namespace)
-        _STRUCTS[cls] = ctype
+        STRUCTS[cls] = ctype
         return cls
 
     def _doc(self, layout: Layout) -> str:
@@ -500,7 +500,7 @@ class _Maker:
             return made
         if name is None:
             prefix = next((each for each in prefixes if found.name.startswith(each)), "")
-            name = _python_name(found.name.removeprefix(prefix) or found.name)
+            name = python_name(found.name.removeprefix(prefix) or found.name)
         try:
             read = library.options_of(found, {**options, "name": name})
             read.qualname, read.replaces = f"{who}.{name}", replaces
@@ -603,5 +603,5 @@ def _kept_by(keeper: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {} if isinstance(names, Mapping) or not names else {"keeps": {keeper: names_of(names)}}
 
 
-def _python_name(name: str) -> str:
+def python_name(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in _RESERVED else name

@@ -7,7 +7,7 @@ those of x86-64 Linux: int 32 bits, long and pointers 64.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
 from cwrapjit._unsupported import built_for
@@ -365,14 +365,17 @@ def _length(array: Array) -> int | str:
         return text_of(array.dim)
 
 
+def dims(layers: Iterable[Array]) -> str:
+    return "".join(f"[{_length(each)}]" for each in layers)
+
+
 def body(struct: Struct) -> str:
     """Its members as C has them."""
     shown = []
     for member in struct.members or ():
         ctype, layers = peeled(member.type)
-        dims = "".join(f"[{_length(each)}]" for each in layers)
         bits = f":{member.bits}" if member.bits >= 0 else ""
-        shown.append(f"{show(ctype)} {member.name}{dims}{bits};".replace("* ", "*"))
+        shown.append(f"{show(ctype)} {member.name}{dims(layers)}{bits};".replace("* ", "*"))
     return f"{'packed ' * bool(struct.pack)}{{ {' '.join(shown)} }}"
 
 

@@ -133,7 +133,7 @@ def test_handle_describes_the_class_that_is_there(used):
     assert (engine.__name__, engine.__doc__) == ("Engine", "An engine.")
     with engine(7) as made:
         assert made.turns() == lib.engine_turns(made) == 7
-        assert "owned" in repr(made)
+        assert "open" in repr(made)
     assert lib.ended == 1
     assert lib.engine_free is not freed  # it frees each object once now
     made = engine(8)
@@ -389,6 +389,11 @@ def test_results_that_are_enums_say_which():
     assert lib.same() == 1 and type(lib.same()) is int, "Python has another mro"
     lib.refine("both", inout="c", out="l")
     assert repr(lib.both(lib.color.RED)) == "(<color.GREEN: 5>, <level.HIGH: 1073741824>)"
+    lib.struct("struct pen { enum color ink; level up : 31; }")
+    pen = lib.pen(lib.RED, -3)
+    assert (pen.ink, pen.up) == (0, -3) and pen.ink is lib.color.RED and pen.up is lib.level.LOW
+    pen.ink, pen.up = 7, lib.level.HIGH - 1
+    assert [type(each) for each in (pen.ink, pen.up)] == [int, int] and pen.ink == 7
     copied = pickle.loads(pickle.dumps(green))
     assert copied == 5 and type(copied) is int
 

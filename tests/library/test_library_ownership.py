@@ -372,7 +372,7 @@ def test_an_object_is_freed_with_what_made_it(free):
     assert [lib.thing_number(each) for each in (a, b, c)] == [1, 2, 3]
     assert left(lib) == (2, 3, 0)
     a.close()
-    assert "freed" in repr(a) and left(lib) == (2, 2, 0)
+    assert "closed" in repr(a) and left(lib) == (2, 2, 0)
     a.close()
     del b
     with c:
@@ -659,7 +659,7 @@ def test_random_programs(steps):
     for step, i, j in steps:
         if step == "c":
             contexts[i] = Context()
-        elif step == "t" and j in contexts and "freed" not in repr(contexts[j]):
+        elif step == "t" and j in contexts and "closed" not in repr(contexts[j]):
             things[i] = lib.thing_open(contexts[j], i) if i % 2 else lib.thing_new(contexts[j], i)
         elif step == "k" and i in things and j in contexts:
             contexts[j].kept = things[i], contexts.get(i)
@@ -672,7 +672,7 @@ def test_random_programs(steps):
                 assert j % 2
         elif step == "g":
             gc.collect()
-        elif step == "s" and i in things and "freed" not in repr(things[i]):
+        elif step == "s" and i in things and "closed" not in repr(things[i]):
             assert lib.thing_number(things[i]) == i
         assert lib.faults == 0
     contexts.clear()
@@ -719,9 +719,9 @@ def test_umfpack_frees_by_the_address():
     )
     p, i, x = np.array([0, 1, 2], np.intc), np.array([0, 1], np.intc), np.array([1.0, 2.0])
     made = analyse(2, 2, p, i, x, None, None)
-    assert isinstance(made, symbolic) and "owned" in repr(made)
+    assert isinstance(made, symbolic) and "open" in repr(made)
     made.close()
-    assert "freed" in repr(made)
+    assert "closed" in repr(made)
 
 
 # ---- leaks -------------------------------------------------------------------------------------------------

@@ -259,6 +259,7 @@ def test_arrays_of_what_structs_point_to_keep_them() -> None:
     own.close()
     for late in lambda: data[0], lambda: data.array(3), lambda: data.__setitem__(0, 1.0):
         refuses(ValueError, late, "float64", "was freed")
+    assert repr(data) == f"<cwrapjit.Pointer: float64 *, at {hex(data.address)}, freed>"
 
 
 # ---- out ---------------------------------------------------------------------------------------------

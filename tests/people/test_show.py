@@ -25,7 +25,7 @@ from helpers import INNER, wrap
 import cwrapjit
 import cwrapjit.graph as cg
 from cwrapjit._cwrapjit import Dispatch
-from cwrapjit.show import ctext, drawing, graphs, html, page
+from cwrapjit.show import ctext, drawing, graphs, html, instances, page
 
 HOSTILE = """<script>alert("1")</script> & 'quotes' ]]> é 漢 \u202e \x1b[31m \x00 \ud800 {fill} %s"""
 
@@ -326,6 +326,140 @@ def test_looking_goes_on_while_tiers_change() -> None:
     for each in threads:
         each.join()
     assert looked and all(ElementTree.fromstring(each) is not None for each in set(looked))
+
+
+# ---- objects of C's ----------------------------------------------------------------------------------------
+
+OBJECTS = r"""
+    #include <stdlib.h>
+    enum color { RED, GREEN = 5 };
+    typedef struct { double x, y; } point;
+    typedef union { int i; float f; } number;
+    typedef struct { point from; enum color ink; enum color few : 4; unsigned on : 3; number n; } line;
+    typedef struct { int kind; union { int i; float f; }; struct { short p, q; }; } mixed;
+    struct node { int value; struct node *next; };
+    typedef struct {
+        char name[8]; const char *text; double *data; void *any; int (*f)(int); char **names; point *list[3];
+        double m[3][4]; int row[100]; point p[3]; unsigned char key[2];
+    } many;
+    typedef struct { int n; double x[]; } open_end;
+    typedef struct { const char *text; point p; } told;
+    typedef struct { char bytes[2000000]; } large;
+    typedef struct state state;
+    struct l0 { int x; }; struct l1 { struct l0 a; }; struct l2 { struct l1 a; }; struct l3 { struct l2 a; };
+    struct l4 { struct l3 a; }; struct l5 { struct l4 a; }; struct l6 { struct l5 a; };
+    point *point_new(double x) { point *p = malloc(sizeof *p); *p = (point){x, 1}; return p; }
+    void point_free(point *p) { free(p); }
+    told *tell(long where) { static told t; t.text = where ? (char *)where : "of C"; return &t; }
+    told *nowhere(void) { return (told *)16; }
+    open_end *opened(void) { static long room[4] = {3}; return (open_end *)room; }
+    state *get(void) { return malloc(1); }
+    state *lent(void) { static long s; return (state *)&s; }
+    void put(state *s) { free(s); }
+"""
+
+
+@pytest.fixture(scope="module")
+def objects() -> Any:
+    return cwrapjit.library("objects", source=OBJECTS)
+
+
+def nothing_raises(shown: Any) -> str:
+    text = repr(shown)
+    assert "\n" not in text and len(text) < 2000
+    return text
+
+
+@pytest.mark.quick
+@pytest.mark.row("S07")
+def test_instances_show_their_members(objects: Any) -> None:
+    lib = objects
+    assert repr(lib.point(1, 2)) == "point(x=1.0, y=2.0)"
+    assert repr(lib.number(i=1 << 30)) == "union number(i=1073741824, f=2.0)"
+    assert repr(lib.line(lib.point(1, 2), 5, 5, 7)) == (
+        "line(from_=point(x=1.0, y=2.0), ink=color.GREEN, few=color.GREEN, on=7, n=union number(i=0, f=0.0))"
+    )
+    assert repr(lib.line(ink=3)).count("=3,") == 1, "no enumerator"
+    assert repr(lib.mixed(1, i=0, p=2)) == "mixed(kind=1, <union i=0, f=0.0>, p=2, q=0)"
+    one = lib.node(1)
+    two = lib.node(2, one)
+    one.next = two  # a circle
+    assert repr(one) == f"node(value=1, next=<struct node * at {hex(two.address)}>)"
+    assert repr(lib.node()) == "node(value=0, next=NULL)"
+
+    class Mine(lib.point):  # type: ignore[misc]
+        def __del__(self) -> None:
+            gone.append(self.x)
+
+    gone: list[float] = []
+    mine = Mine(3, 4)
+    assert repr(mine) == "Mine(x=3.0, y=4.0)" and gone == []
+
+
+@pytest.mark.quick
+@pytest.mark.row("S07")
+def test_what_is_long_is_cut_and_pointers_are_not_followed(objects: Any) -> None:
+    many = objects.many()
+    many.row[:], many.m[1], many.name, many.text = np.arange(100), 2.5, "é", "long " * 100
+    many.data = many.any = data = np.zeros(3)
+    at = hex(data.ctypes.data)
+    assert nothing_raises(many).partition(", m=") == (
+        f"many(name='é', text='{'long ' * 12}'..., data=<double * at {at}>, any=<void * at {at}>, f=NULL, "
+        "names=NULL, list=<point *[3]>",
+        ", m=",
+        "[[0., ..., 0.], ..., [0., ..., 0.]], row=[0, 1, 2, ..., 97, 98, 99], "
+        "p=[(0., 0.), (0., 0.), (0., 0.)], key=[0, 0])",
+    )
+    assert objects.opened().n == 3 and "(n=3, x=<double[]>) at 0x" in repr(objects.opened())
+    assert repr(objects.l6()) == "l6(a=l5(a=l4(a=l3(a=l2(a=l1(...))))))"
+    members = "".join(f"int number_{k}; " for k in range(1000))
+    wide = cwrapjit.library("wide").struct(f"struct wide {{ {members}}}")
+    assert nothing_raises(wide()).endswith("=0, ...)")
+
+
+@pytest.mark.quick
+@pytest.mark.row("S07")
+def test_whose_an_object_is_and_whether_it_is_there(objects: Any) -> None:
+    lib = cwrapjit.library("objects", source=OBJECTS)
+    point = lib.struct("point", free="point_free")
+    assert re.fullmatch(r"<point\(x=0.0, y=0.0\) at 0x\w+, borrowed>", repr(lib.line().from_))
+    made = lib.function("point *point_new(double x)", returns="callee")(3)
+    assert re.fullmatch(r"<point\(x=3.0, y=1.0\) at 0x\w+, owned>", repr(made))
+    made.close()
+    assert repr(made) == "<point: point, freed>" and repr(point(1, 2)) == "point(x=1.0, y=2.0)"
+    outer = lib.line()
+    inner = outer.from_
+    outer.close()
+    assert repr(outer) == "<line: line, freed>"
+    assert re.fullmatch(r"<point: point at 0x\w+, freed>", repr(inner))
+    lib.handle("state *", free="put")
+    with lib.function("state *get(void)", returns="callee")() as state:
+        assert re.fullmatch(r"<state: struct state at 0x\w+, open>", repr(state))
+    assert repr(state) == "<state: struct state, closed>"
+    assert repr(lib.state.__new__(lib.state)) == "<state: struct state, not initialised>"
+    assert repr(lib.lent()).endswith(", borrowed>")
+    assert ", borrowed, no free= is known>" in repr(objects.lent())
+
+
+@pytest.mark.quick
+@pytest.mark.row("S07")
+def test_repr_reads_no_memory_that_is_none(objects: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "told(text='of C', p=point(x=0.0, y=0.0)) at 0x" in repr(objects.tell(0))
+    assert "told(text=<const char * at 0x10>, p=point" in repr(objects.tell(16))
+    assert "told(text=<const char * at 0xffffffffffffff00>, p=point" in repr(objects.tell(-256))
+    assert re.fullmatch(r"<told: told at 0x10, borrowed.*>", repr(objects.nowhere()))
+    assert re.fullmatch(r"<large: large at 0x\w+, owned>", repr(objects.large()))
+    with np.printoptions(formatter={"all": lambda value: 1 // 0}):
+        assert "m=<double[3][4]>" in nothing_raises(objects.many())
+    monkeypatch.setattr(instances, "peek", lambda address, size: b"")
+    assert re.fullmatch(r"<point: point at 0x\w+, owned>", repr(objects.point()))
+
+    def interrupt(address: int, size: int) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(instances, "peek", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        repr(objects.point())
 
 
 # ---- graphs ------------------------------------------------------------------------------------------------

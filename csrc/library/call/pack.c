@@ -303,19 +303,7 @@ pack_one(cwj_library_frame *frame, int k)
     cwj_slot slot;
     cwj_scalar_load(p->type, at, &slot);
     PyObject *made = cwj_scalar_object(p->type, &slot);
-    return PyDict_CheckExact(p->cls) ? cwj_library_member(p, made) : made;
-}
-
-PyObject *
-cwj_library_member(const cwj_parameter *p, PyObject *made)
-{
-    PyObject *member = made == NULL ? NULL : PyDict_GetItemWithError(p->cls, made);
-    if (member != NULL) {
-        Py_SETREF(made, Py_NewRef(member));
-    } else if (made != NULL && PyErr_Occurred()) {
-        Py_CLEAR(made);
-    }
-    return made;
+    return PyDict_CheckExact(p->cls) ? cwj_enumerator(p->cls, made) : made;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------- */

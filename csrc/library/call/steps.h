@@ -87,8 +87,6 @@ typedef struct cwj_quick {
  * what is wrong; -1 with an exception set. */
 int cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args,
                            cwj_quick *quick);
-/* An enum's number becomes its member of this value, where it has one: of (stolen) made, with cls. */
-PyObject *cwj_library_member(const cwj_parameter *p, PyObject *made);
 /* An instance of (not of C's ownership) what is there, with what keeps it; None of NULL. */
 PyObject *cwj_library_pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p,
                                     void *pointer);

@@ -113,7 +113,7 @@ cwj_library_pack_quick(cwj_library_function *self, PyObject *const *args, cwj_qu
     cwj_library_frame frame = {.function = self, .slots = slots, .given = (PyObject **)args};
     if (p->role == CWJ_VALUE) {
         PyObject *made = cwj_number_object(p->type, &slots[0]);
-        return PyDict_CheckExact(p->cls) ? cwj_library_member(p, made) : made;
+        return PyDict_CheckExact(p->cls) ? cwj_enumerator(p->cls, made) : made;
     }
     if (p->role == CWJ_STRUCT) {
         return cwj_library_keep_arguments(&frame, quick->made) < 0 ? NULL : Py_NewRef(quick->made);

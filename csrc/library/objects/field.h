@@ -26,6 +26,7 @@ typedef enum field_kind {
     FIELD_KINDS(NAMED)
 #undef NAMED
 } field_kind;
+extern const char *const cwj_field_kinds[];
 
 /* A dim: a number, or the integer member at `offset`. */
 typedef struct field_dim {
@@ -43,7 +44,8 @@ typedef struct field_object {
     const cwj_library_type *type; /* of a scalar */
     PyArray_Descr *descr; /* owned: of an array's items, or NULL */
     cwj_struct_layout *of; /* owned: of the structs that lie there, or are pointed to; or NULL */
-    PyObject *converter; /* owned: what makes a function's address; or NULL */
+    PyObject *
+        converter; /* owned: what makes a function's address; an enum's members by value; or NULL */
     PyObject *item; /* owned str: what an address points to, as of cwj_pointer; the codec of texts,
                              "" for UTF-8, "bytes" for none */
     bool readonly; /* const */

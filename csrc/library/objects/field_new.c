@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define WORD(name, word) word,
-static const char *const KINDS[] = {FIELD_KINDS(WORD)};
+const char *const cwj_field_kinds[] = {FIELD_KINDS(WORD)};
 
 /* An integer member: (offset, type). */
 static int
@@ -159,7 +159,7 @@ parse_dtype(field_object *self, PyObject *dtype)
 static int
 parse_of(field_object *self, PyObject *of)
 {
-    if (self->kind == FUNCTION) {
+    if (self->kind == FUNCTION || (PyDict_CheckExact(of) && self->kind <= BITS)) {
         self->converter = Py_NewRef(of);
         return 0;
     }
@@ -198,8 +198,7 @@ cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->is_const = is_const;
     self->offset = (size_t)offset;
     self->readonly = readonly;
-    int kind =
-        cwj_parse_choice(given_kind, KINDS, sizeof(KINDS) / sizeof(KINDS[0]), "Field", "kind");
+    int kind = cwj_parse_choice(given_kind, cwj_field_kinds, REFUSED + 1, "Field", "kind");
     self->kind = (field_kind)kind;
     if (self->reason == NULL || self->item == NULL || kind < 0 || parse_of(self, cls) < 0 ||
         parse_dtype(self, dtype) < 0 || (dims != NULL && parse_dims(self, dims) < 0) ||

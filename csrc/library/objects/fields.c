@@ -245,7 +245,8 @@ read_scalar(const field_object *self, const char *at)
 {
     cwj_slot slot;
     cwj_scalar_load(self->type, at, &slot);
-    return cwj_number_object(self->type, &slot);
+    PyObject *number = cwj_number_object(self->type, &slot);
+    return self->converter == NULL ? number : cwj_enumerator(self->converter, number);
 }
 
 /* The bytes that have its bits: those around may be written by C at the same time. */
@@ -276,7 +277,8 @@ read_bits(const field_object *self, const char *at)
 {
     cwj_slot slot;
     load_bits(self, at, &slot);
-    return cwj_scalar_object(self->type, &slot);
+    PyObject *number = cwj_scalar_object(self->type, &slot);
+    return self->converter == NULL ? number : cwj_enumerator(self->converter, number);
 }
 
 static PyObject *
@@ -812,10 +814,23 @@ field_repr(PyObject *op)
     return PyUnicode_FromFormat("<attribute %R of %U>", self->name, self->layout->name);
 }
 
+static PyObject *
+get_kind(PyObject *op, void *Py_UNUSED(closure))
+{
+    return PyUnicode_FromString(cwj_field_kinds[((field_object *)op)->kind]);
+}
+
+static PyGetSetDef field_getset[] = {
+    {"kind", get_kind, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMemberDef field_members[] = {
     {"__name__", T_OBJECT, offsetof(field_object, name), READONLY, NULL},
     {"__doc__", T_OBJECT, offsetof(field_object, reason), READONLY, NULL},
     {"dtype", T_OBJECT, offsetof(field_object, descr), READONLY, NULL},
+    {"offset", T_PYSSIZET, offsetof(field_object, offset), READONLY, NULL},
+    {"item", T_OBJECT, offsetof(field_object, item), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -825,15 +840,11 @@ static PyMethodDef field_methods[] = {
 };
 
 static PyType_Slot field_slots[] = {
-    {Py_tp_new, cwj_field_new},
-    {Py_tp_dealloc, field_dealloc},
-    {Py_tp_traverse, field_traverse},
-    {Py_tp_repr, field_repr},
-    {Py_tp_descr_get, field_get},
-    {Py_tp_descr_set, field_set},
-    {Py_tp_members, field_members},
-    {Py_tp_methods, field_methods},
-    {0, NULL},
+    {Py_tp_new, cwj_field_new},       {Py_tp_dealloc, field_dealloc},
+    {Py_tp_traverse, field_traverse}, {Py_tp_repr, field_repr},
+    {Py_tp_descr_get, field_get},     {Py_tp_descr_set, field_set},
+    {Py_tp_members, field_members},   {Py_tp_getset, field_getset},
+    {Py_tp_methods, field_methods},   {0, NULL},
 };
 
 PyType_Spec cwj_field_spec = {

@@ -262,25 +262,51 @@ instance_dealloc(PyObject *op)
     cwj_object_free(op);
 }
 
+/* Its members, as Python code would give them; NULL without exception: they cannot be read. */
+static PyObject *
+show_members(cwj_instance *self)
+{
+    bool readable = self->layout->size > 0 && cwj_instance_check(self) == 0;
+    PyObject *shown =
+        readable ? cwj_ask_python("cwrapjit.show.instances", "shown", "(O)", self) : NULL;
+    if (shown == NULL && PyErr_Occurred()) {
+        cwj_clear_expected(PyExc_Exception, NULL); /* whatever it is: not Ctrl-C */
+    }
+    return shown;
+}
+
 static PyObject *
 instance_repr(PyObject *op)
 {
-    const cwj_instance *self = (cwj_instance *)op;
-    bool is_ended = self->memory != NULL || (self->owned && self->layout->free != NULL);
-    const char *state = self->stage == CWJ_INSTANCE_CLOSED ? "freed"
+    cwj_instance *self = (cwj_instance *)op;
+    bool is_opaque = self->layout->size == 0;
+    bool is_freed = self->owned && self->layout->free != NULL; /* by C */
+    bool is_ended = self->memory != NULL || is_freed;
+    const char *gone = is_opaque ? "closed" : "freed";
+    const char *state = self->stage == CWJ_INSTANCE_CLOSED ? gone
                         : self->pointer == NULL || self->stage == CWJ_INSTANCE_NEW
                             ? "not initialised"
-                        : !cwj_is_alive((cwj_instance *)op) ? "freed"
-                        : is_ended                          ? "owned"
-                                                            : "borrowed";
+                        : !cwj_is_alive(self) ? gone
+                        : !is_ended           ? "borrowed"
+                        : is_opaque           ? "open"
+                                              : "owned";
     const char *name = Py_TYPE(op)->tp_name;
     if (self->pointer == NULL) {
         return PyUnicode_FromFormat("<%s: %U, %s>", name, self->layout->name, state);
     }
+    PyObject *shown = show_members(self);
+    if (PyErr_Occurred() || (shown != NULL && is_ended && !is_freed)) {
+        return shown;
+    }
     const cwj_instance *owner = self->layout->automatic ? cwj_owner_at(self->pointer) : NULL;
     bool nobody_frees = self->layout->automatic && !is_ended && (owner == NULL || owner == self);
-    return PyUnicode_FromFormat("<%s: %U at %p, %s%s>", name, self->layout->name, self->pointer,
-                                state, nobody_frees ? ", no free= is known" : "");
+    if (shown == NULL) {
+        shown = PyUnicode_FromFormat("%s: %U", name, self->layout->name);
+    }
+    PyObject *text = PyUnicode_FromFormat("<%V at %p, %s%s>", shown, name, self->pointer, state,
+                                          nobody_frees ? ", no free= is known" : "");
+    Py_XDECREF(shown);
+    return text;
 }
 
 /* Two instances are the same when they are the same object of C. */

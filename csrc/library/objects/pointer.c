@@ -216,9 +216,10 @@ pointer_repr(PyObject *op)
 {
     const cwj_pointer *self = (cwj_pointer *)op;
     bool is_void = PyUnicode_GET_LENGTH(self->item) == 0;
-    return PyUnicode_FromFormat("<cwrapjit.Pointer: %s%s%U%s, at %p>",
+    return PyUnicode_FromFormat("<cwrapjit.Pointer: %s%s%U%s, at %p%s>",
                                 self->readonly ? "const " : "", is_void ? "void" : "", self->item,
-                                self->function != NULL ? "" : " *", self->address);
+                                self->function != NULL ? "" : " *", self->address,
+                                cwj_pointer_is_there(self->base) ? "" : ", freed");
 }
 
 static PyObject *

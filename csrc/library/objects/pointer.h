@@ -26,7 +26,9 @@ bool cwj_is_given(PyObject *object);
  * them is void. */
 bool cwj_items_agree(PyObject *given, PyObject *wanted);
 
-/* pointer_items.c: p[i], p[:n], p[i] = value and p.array(shape, dtype). */
+/* pointer_items.c: whether what has the memory is there still: an instance may have been closed. */
+bool cwj_pointer_is_there(PyObject *base);
+/* p[i], p[:n], p[i] = value and p.array(shape, dtype). */
 PyObject *cwj_pointer_subscript(PyObject *op, PyObject *index);
 int cwj_pointer_assign(PyObject *op, PyObject *index, PyObject *value);
 PyObject *cwj_pointer_array(PyObject *op, PyObject *args);

@@ -6,14 +6,13 @@
 #include "library/objects/owners.h"
 #include "library/objects/pointer.h"
 
-/* Whether what has the memory is there still. An instance may have been closed. */
-static bool
-is_there(PyObject *base)
+bool
+cwj_pointer_is_there(PyObject *base)
 {
     bool there = base == NULL || !cwj_is_instance(base) || cwj_is_alive((cwj_instance *)base);
     bool several = base != NULL && PyTuple_Check(base);
     for (Py_ssize_t k = 0; several && there && k < PyTuple_GET_SIZE(base); k++) {
-        there = is_there(PyTuple_GET_ITEM(base, k));
+        there = cwj_pointer_is_there(PyTuple_GET_ITEM(base, k));
     }
     return there;
 }
@@ -30,7 +29,7 @@ check_range(const cwj_pointer *self, Py_ssize_t from, Py_ssize_t count, Py_ssize
         PyErr_Format(PyExc_IndexError, "%R: there are %zd items", self, most);
         return -1;
     }
-    if (!is_there(self->base)) {
+    if (!cwj_pointer_is_there(self->base)) {
         PyErr_Format(PyExc_ValueError, "%R: what has the memory was freed", self);
         return -1;
     }

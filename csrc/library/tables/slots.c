@@ -193,3 +193,15 @@ cwj_scalar_object(const cwj_library_type *type, const cwj_slot *slot)
     return type->kind == 'f' && type->native ? PyFloat_FromDouble(slot->d)
                                              : numpy_scalar(type, slot);
 }
+
+PyObject *
+cwj_enumerator(PyObject *members, PyObject *number)
+{
+    PyObject *member = number == NULL ? NULL : PyDict_GetItemWithError(members, number);
+    if (member != NULL) {
+        Py_SETREF(number, Py_NewRef(member));
+    } else if (number != NULL && PyErr_Occurred()) {
+        Py_CLEAR(number);
+    }
+    return number;
+}

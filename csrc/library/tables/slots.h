@@ -81,6 +81,8 @@ cwj_number_object(const cwj_library_type *type, const cwj_slot *slot)
     return type->typenum == NPY_FLOAT64 ? PyFloat_FromDouble(slot->d)
                                         : cwj_scalar_object(type, slot);
 }
+/* An enum's number (stolen) becomes the member of this value, where there is one in the dict. */
+PyObject *cwj_enumerator(PyObject *members, PyObject *number);
 
 /* Between slots and memory of C's own type. */
 void cwj_scalar_store(const cwj_library_type *type, const cwj_slot *slot, void *memory);
