@@ -18,6 +18,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from cwrapjit._content import Shown
+
 PLACE = re.compile(
     r"(?P<file>[^\n]*?):(?P<line>\d{1,9}):(?P<column>\d{1,9}): (?P<kind>optimized|missed): (?P<text>.*)"
 )
@@ -32,7 +34,7 @@ RECORD_WORDS = re.compile(r"^  - (\w+): +(?:'((?:[^']|'')*)'|(.*))$", re.MULTILI
 SLICES = "the loop over slices"
 
 
-class Explanation:
+class Explanation(Shown):
     """Which loops of a function are vectorised, with which width, and what prevented the others.
 
     `loops` is a list of dicts, one per loop: 'types', 'variant', 'file', 'line' (None: the loop over slices),
@@ -74,20 +76,32 @@ def width_of(loop: dict[str, Any]) -> str:
     return f"vectorized, {loop['lanes']} at a time" if loop["lanes"] else "vectorized"
 
 
-def shown(function: dict[str, Any]) -> Iterator[str]:
+def head(function: dict[str, Any]) -> str:
     size = "" if function["size"] is None else f", {function['size']} bytes of code"
-    yield f"{function['types']}: variant '{function['variant']}'{size}"
-    for loop in function["loops"]:
-        place = SLICES if loop["line"] is None else f"line {loop['line']}: {loop['text'].strip()}"
+    return f"{function['types']}: variant '{function['variant']}'{size}"
+
+
+def told(loop: dict[str, Any]) -> tuple[str, str, list[str]]:
+    """Where a loop is, what became of it, and what prevented more."""
+    place = SLICES if loop["line"] is None else f"line {loop['line']}: {loop['text'].strip()}"
+    lines = {reason["line"]: f"line {reason['line']}: " for reason in loop["reasons"]}
+    lines |= {None: "", loop["line"]: ""}
+    reasons = [f"{lines[reason['line']]}{reason['text']}" for reason in loop["reasons"]]
+    return place, width_of(loop) if loop["vectorized"] else "not vectorized", reasons
+
+
+def calls(function: dict[str, Any]) -> str:
+    named = ", ".join(f"{name} ({where})" if where else name for name, where in function["calls"])
+    return f"calls {named}" if named else ""
+
+
+def shown(function: dict[str, Any]) -> Iterator[str]:
+    yield head(function)
+    for place, made, reasons in map(told, function["loops"]):
         yield f"  {place}"
-        yield f"      {width_of(loop) if loop['vectorized'] else 'not vectorized'}"
-        for reason in loop["reasons"]:
-            where = f"line {reason['line']}: " if reason["line"] not in (None, loop["line"]) else ""
-            yield f"      {where}{reason['text']}"
+        yield from (f"      {each}" for each in (made, *reasons))
     if function["calls"]:
-        yield "  calls " + ", ".join(
-            f"{name} ({where})" if where else name for name, where in function["calls"]
-        )
+        yield f"  {calls(function)}"
 
 
 # ---- reading ---------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from cwrapjit._imports import load
 _SHOWN_BY = {
     "cwrapjit.Function": "functions.of_function",
     "cwrapjit.module": "functions.of_module",
+    "cwrapjit._explain.Explanation": "functions.of_explanation",
     "cwrapjit.LibraryFunction": "libraries.of_function",
     "cwrapjit.library.public.Library": "libraries.of_library",
     "cwrapjit.library.interface.Interface": "libraries.of_interface",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
+from cwrapjit import _explain
 from cwrapjit._cwrapjit import Function
 from cwrapjit.show import ctext
 from cwrapjit.show.page import (
@@ -148,6 +149,21 @@ def compiled_table(functions: Iterable[Function]) -> Markup:
     if not made:
         return text("nothing yet: the first call compiles")
     return table(_FIGURES, list(map(_figures, made[:MOST_ROWS])), len(made))
+
+
+# ---- what the system's compiler made of one ----------------------------------------------------------------
+
+
+def _explained(function: dict[str, Any]) -> Markup:
+    loops = list(map(_explain.told, function["loops"][:MOST_ROWS]))
+    rows = [[code(place), text(made), lines(map(text, reasons))] for place, made, reasons in loops]
+    found = table(("loop", "what became of it", "why not more"), rows, len(function["loops"]))
+    return fold(_explain.head(function), joined([found, text(_explain.calls(function))]), opened=True)
+
+
+def of_explanation(shown: _explain.Explanation) -> str:
+    by = facts([("by", code(shown.compiler))])
+    return box("explanation of", code(shown.name), by, *map(_explained, shown.functions[:MOST_ROWS]))
 
 
 # ---- modules -----------------------------------------------------------------------------------------------

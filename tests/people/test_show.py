@@ -25,6 +25,7 @@ from helpers import INNER, wrap
 import cwrapjit
 import cwrapjit.graph as cg
 from cwrapjit._cwrapjit import Dispatch
+from cwrapjit._explain import build
 from cwrapjit.show import ctext, drawing, graphs, html, instances, page
 
 HOSTILE = """<script>alert("1")</script> & 'quotes' ]]> é 漢 \u202e \x1b[31m \x00 \ud800 {fill} %s"""
@@ -244,6 +245,29 @@ def test_looking_at_a_library_reads_and_compiles_nothing(monkeypatch: pytest.Mon
             assert not hasattr(each, name)
         assert each._core.table == waiting and each._core.declared.unread_texts() == unread
     assert not lib._core.declarations._header_read
+
+
+@pytest.mark.quick
+@pytest.mark.row("K20")
+def test_an_explanation_is_a_table() -> None:
+    told = """<f>:2:5: missed: couldn't vectorize loop
+<f>:3:5: missed: not vectorized: a < b.
+<f>:4:5: optimized: loop vectorized using 32 byte vectors
+cwrapjit size cwj_unit_0__f 320
+cwrapjit calls exp /lib/libm.so.6
+"""
+    text = "\nfor (<b>;;)\n{}\nfor (;;)"
+    shown = build("t.f", "/usr/bin/cc", [("float64", told, (("<f>", text),)), ("int32", "", ())])
+    first, second = tree(shown).findall("details")
+    assert "".join(first.find("summary").itertext()) == "float64: variant 'unit', 320 bytes of code"  # type: ignore[union-attr]
+    rows = [["".join(cell.itertext()) for cell in row] for row in first.findall("./table/tr")]
+    assert rows[1:] == [
+        ["line 2: for (<b>;;)", "not vectorized", "line 3: a < b"],
+        ["line 4: for (;;)", "vectorized, 32 bytes at a time", ""],
+    ]
+    assert "calls exp (libm)" in words(shown) and facts(shown) == {"by": "/usr/bin/cc"}
+    assert [line.strip() for line in str(shown).splitlines()[2:5]] == rows[1]
+    assert "calls" not in "".join(second.itertext())
 
 
 def test_long_lists_and_texts_are_cut() -> None:

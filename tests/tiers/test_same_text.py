@@ -164,7 +164,7 @@ def test_headers_of_the_system_are_read_in_both_tiers() -> None:
 
 
 def stays(f: Any, word: str, *arguments: Any) -> Any:
-    """What libtcc's tier gives, as the other one takes nothing where this word is."""
+    """What the tcc tier gives, as the other one takes nothing where this word is."""
     before = f(*arguments)
     assert not f.wait() and f.tier == "tcc" and word in str(f.tier_error)
     with pytest.warns(cwrapjit.CompileWarning, match=word):
