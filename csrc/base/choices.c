@@ -51,6 +51,20 @@ cwj_optimize_name(int optimize)
     return optimize_names[optimize];
 }
 
+static const char *const cast_names[] = {"no", "safe", "same_kind"};
+
+int
+cwj_parse_cast(PyObject *value, const char *who)
+{
+    return cwj_parse_choice(value, cast_names, 3, who, "cast");
+}
+
+const char *
+cwj_cast_name(int cast)
+{
+    return cast_names[cast];
+}
+
 /* A number from least to most; `also` names what else the option may be. */
 static int
 parse_count(PyObject *value, int least, int most, const char *who, const char *option,

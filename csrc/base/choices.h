@@ -42,6 +42,8 @@ int cwj_parse_bool(PyObject *value, const char *who, const char *option);
 
 int cwj_parse_optimize(PyObject *value, const char *who); /* a cwj_optimize */
 const char *cwj_optimize_name(int optimize);
+int cwj_parse_cast(PyObject *value, const char *who);
+const char *cwj_cast_name(int cast);
 int cwj_parse_debug(PyObject *value, const char *who); /* a cwj_debug */
 PyObject *cwj_debug_value(int debug); /* which that was: a new reference */
 int cwj_parse_threads(PyObject *value, const char *who); /* or CWJ_THREADS_AUTO */

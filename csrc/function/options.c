@@ -15,15 +15,8 @@ cwj_options_init(cwj_options *options)
 
 /* ---- what is given ------------------------------------------------------- */
 
-static const char *const cast_names[] = {"no", "safe", "same_kind"};
 static const char *const copies_names[] = {"allow", "warn"};
 static const char *const cookie_names[] = {"readwrite", "readonly"};
-
-static int
-parse_cast(PyObject *value, const char *who)
-{
-    return cwj_parse_choice(value, cast_names, 3, who, "cast");
-}
 
 static int
 parse_copies(PyObject *value, const char *who)
@@ -57,7 +50,7 @@ static PyObject *
 describe(const cwj_options *options, const int *member)
 {
     return member == &options->optimize          ? PyUnicode_FromString(cwj_optimize_name(*member))
-           : member == &options->cast            ? PyUnicode_FromString(cast_names[*member])
+           : member == &options->cast            ? PyUnicode_FromString(cwj_cast_name(*member))
            : member == &options->warns           ? PyUnicode_FromString(copies_names[*member])
            : member == &options->cookie_readonly ? PyUnicode_FromString(cookie_names[*member])
            : member == &options->debug           ? cwj_debug_value(*member)

@@ -11,7 +11,7 @@
 #define CWJ_OPTIONS(X)                                                            \
     X(optimize, optimize, cwj_parse_optimize) /* a cwj_optimize */                \
     X(threads, threads, cwj_parse_threads)    /* a number, or CWJ_THREADS_AUTO */ \
-    X(cast, cast, parse_cast)                                                     \
+    X(cast, cast, cwj_parse_cast)                                                 \
     X(copies, warns, parse_copies)                                                \
     X(cookie, cookie_readonly, parse_cookie)                                      \
     X(fastmath, fastmath, parse_fastmath)                                         \

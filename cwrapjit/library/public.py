@@ -26,7 +26,8 @@ class Library(Pickled):
 
     path: the library's file; libraries: names as linkers have them ("m", "openblas"); sources: C files.
     source: C text, each function of which that is not static becomes an attribute, without a declaration;
-    fastmath, threads: options of those that broadcast, as function() has them.
+    fastmath, threads, cast, optimize: options of those that broadcast, as function() has them; they cast
+    safely.
     header: C text whose types, enums and macros declarations may use. init, free: C functions that run once,
     before the first and after the last use; exec: one that returns 0 unless it fails, or a Python function of
     the library, that runs after init. gil=True keeps the GIL in all calls. debug=True makes faults in calls a
@@ -58,6 +59,8 @@ class Library(Pickled):
         source: str | None = None,
         fastmath: bool | None = None,
         threads: int | Literal["auto"] | None = None,
+        cast: Literal["no", "safe", "same_kind"] | None = None,
+        optimize: Literal["auto", "eager", "off"] | None = None,
     ) -> None:
         given = dict(locals())
         del given["self"]

@@ -29,6 +29,8 @@ class Settings:
     source: str | None = None
     fastmath: bool | None = None
     threads: int | str | None = None
+    cast: str | None = None
+    optimize: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -48,7 +50,8 @@ class Settings:
         if self.debug is not None and not isinstance(self.debug, bool) and self.debug != "left":
             error = ValueError if isinstance(self.debug, str) else TypeError
             raise error(f"{who}: debug must be True, False or 'left', not {self.debug!r}")
-        _cwrapjit.check_loops(who, self.fastmath, self.threads)  # now: what broadcasts is made later
+        # Now: what broadcasts is made later.
+        _cwrapjit.check_loops(who, self.fastmath, self.threads, self.cast, self.optimize)
         for option in self.loops if self.source is None else ():
             raise ValueError(f"{who}: {option}= goes with source=, whose functions broadcast")
         self.debug = _cwrapjit.config.debug if self.debug is None else self.debug
@@ -57,8 +60,8 @@ class Settings:
     @property
     def loops(self) -> dict[str, Any]:
         """Options of function() for what broadcasts."""
-        given = {"fastmath": self.fastmath, "threads": self.threads}
-        return {option: value for option, value in given.items() if value is not None}
+        options = ("fastmath", "threads", "cast", "optimize")
+        return {name: value for name in options if (value := getattr(self, name)) is not None}
 
     @property
     def has_sources(self) -> bool:

@@ -309,8 +309,7 @@ class TextSlice(Slice):
             c_function=self._c_function(called),
             debug=self.library.code.debug,
             gil=True if self.library.said.gil else None,
-            **self.arguments(),
-            **self.library.said.loops,
+            **{**self.arguments(), **self.library.said.loops},
             **(self.library.said.build if header else {}),
         )
         self._keep(made)

@@ -114,6 +114,8 @@ class Cells:
         return ""
 
     def _compile(self, options: Options, text: str, place: Place, magic: str) -> Compiled:
+        if options.cc is not None:
+            _cwrapjit.config.compiler = options.cc
         name = options.name or options.module or place.label.removeprefix("Cell ") or "cell"
         file = f"<cwrapjit {name} source>"
         begin = time.perf_counter()
@@ -127,6 +129,9 @@ class Cells:
                 define_macros=options.define_macros,
                 fastmath=options.fastmath,
                 threads=options.threads,
+                cast=options.cast,
+                optimize=options.optimize,
+                debug=options.debug,
             )
             functions = {each: getattr(library, each) for each in library.mapped}
         except _cwrapjit.CompileError as error:

@@ -8,9 +8,10 @@ from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.notebook import colours, faults
 from cwrapjit.notebook.cells import Cells
-from cwrapjit.notebook.options import described, split_line
+from cwrapjit.notebook.options import complete, described, split_line
 
 NAME = "cwrapjit"
+_TYPED = {"cell": "%%cwrapjit", "line": "%cwrapjit"}
 
 
 class Extension:
@@ -54,6 +55,7 @@ class Extension:
         shell = self.shell
         for kind, magic in self.magics.items():
             shell.register_magic_function(magic, magic_kind=kind, magic_name=NAME)
+            shell.set_hook("complete_command", complete, str_key=_TYPED[kind])
         shell.events.register("pre_run_cell", self.cells.begins)
         colours.install(shell)
         load("cwrapjit.show.inspection").register(shell)
@@ -65,6 +67,7 @@ class Extension:
         shell = self.shell
         for kind in self.magics:
             shell.magics_manager.magics[kind].pop(NAME, None)
+            shell.strdispatchers["complete_command"].strs.pop(_TYPED[kind], None)
         shell.events.unregister("pre_run_cell", self.cells.begins)
         colours.uninstall(shell)
         load("cwrapjit.show.inspection").unregister(shell)

@@ -23,6 +23,10 @@ class Options:
     define_macros: list[tuple[str, str | None]]
     fastmath: bool | None
     threads: int | Literal["auto"] | None
+    cast: Literal["no", "safe", "same_kind"] | None
+    optimize: Literal["auto", "eager", "off"] | None
+    debug: Literal[True] | None
+    cc: str | None
     name: str | None
     module: str | None
     annotate: bool
@@ -59,6 +63,13 @@ def _threads(text: str) -> int | Literal["auto"]:
     return int(text)
 
 
+def _command(text: str) -> str:
+    program = next(iter(text.split()), "")
+    if load("shutil").which(program) is None:
+        raise argparse.ArgumentTypeError(f"there is no program {program!r}")
+    return text
+
+
 def _python_name(text: str) -> str:
     if not text.isidentifier() or keyword.iskeyword(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no name in Python")
@@ -79,6 +90,10 @@ def _several(help: str, flag: str, dest: str, metavar: str, kind: Any) -> Any:
     return _argument(help, flag, dest=dest, metavar=metavar, type=kind, action="append", default=[])
 
 
+def _chosen(help: str, flag: str, *values: str) -> Any:
+    return _argument(f"{help}: {', '.join(values)}.", flag, metavar=flag[2:].upper(), choices=values)
+
+
 ARGUMENTS = (
     _several("Look for headers there, too.", "-I", "include_dirs", "FOLDER", _folder),
     _several("Look for libraries there, too.", "-L", "library_dirs", "FOLDER", _folder),
@@ -95,6 +110,20 @@ ARGUMENTS = (
         "--threads",
         metavar="N",
         type=_threads,
+    ),
+    _chosen("Which arrays are converted for a call (usually safe)", "--cast", "no", "safe", "same_kind"),
+    _chosen("When the cc tier begins", "--optimize", "auto", "eager", "off"),
+    _argument(
+        "Faults in calls are exceptions, a cwrapjit.Fault, with the line.",
+        "--debug",
+        action="store_const",
+        const=True,
+    ),
+    _argument(
+        "The C compiler of the session from now on, as cwrapjit.config.compiler.",
+        "--cc",
+        metavar="COMPILER",
+        type=_command,
     ),
     _argument(
         "What messages call the text. Whatever was bound under this name before is replaced.",
@@ -117,6 +146,7 @@ ARGUMENTS = (
     ),
     _argument("Say what was compiled, and how long it took.", "-v", dest="verbose", action="store_true"),
 )
+_CHOICES = {flag: list(keywords.get("choices", ())) for flags, keywords in ARGUMENTS for flag in flags}
 _TAKES_VALUE = {flag for flags, keywords in ARGUMENTS if "metavar" in keywords for flag in flags}
 
 
@@ -161,3 +191,13 @@ def split_line(line: str) -> tuple[str, str]:
         at = word.end()
         wants_value = not wants_value and word[1] in _TAKES_VALUE
     return line[:at], line[at:]
+
+
+def complete(shell: Any, event: Any) -> list[str]:
+    """For IPython: the options, or what the one before the cursor may be; nothing inside of C text."""
+    before = event.text_until_cursor.removesuffix(event.symbol).lstrip().partition(" ")[2]
+    options, text = split_line(before)
+    words = options.replace("=", " ").split()
+    if text.strip() or not words or words[-1] not in _TAKES_VALUE:
+        return [] if text.strip() else list(_CHOICES)
+    return _CHOICES[words[-1]]

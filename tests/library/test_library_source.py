@@ -384,6 +384,11 @@ def test_options_of_what_broadcasts() -> None:
     refuses(TypeError, lambda: library("", fastmath=1), "library('t'): fastmath must be True or False")
     refuses(ValueError, lambda: library("", threads=0), "library('t'): threads must be 1 to 1024")
     refuses(ValueError, lambda: cwrapjit.library("t", threads=2), "threads= goes with source=")
+    refuses(ValueError, lambda: library("", cast="all"), "library('t'): cast must be 'no' or 'safe'")
+    refuses(TypeError, lambda: library("", optimize=1), "library('t'): optimize must be 'auto'")
+    half = "float half(float x) { return x / 2; }"
+    assert library(half, cast="same_kind").half(np.array([3.0])).tolist() == [1.5]
+    refuses(TypeError, lambda: library(half, cast="no").half(np.array([3], "i2")), "half")
 
 
 @pytest.mark.row("K15")

@@ -161,6 +161,64 @@ def test_fastmath_and_threads_reach_the_functions(session: Session) -> None:
     assert "--fastmath changes nothing: libtcc's code is called" in said
 
 
+@pytest.mark.row("S06")
+def test_cast_and_debug_reach_the_functions(session: Session) -> None:
+    text = "float half(float x) { return x / 2; }"
+    for options, good, bad in (
+        ("", "f4", "f8"),
+        ("--cast no", "f4", "i2"),
+        ("--cast safe", "i2", "f8"),
+        ("--cast=same_kind", "f8", "c16"),
+    ):
+        session.good(f"%%cwrapjit {options}\n{text}")
+        half = session.names["half"]
+        assert half(np.array([3], good)).tolist() == [1.5], options
+        with pytest.raises(TypeError):
+            half(np.array([3], bad))
+    at = "int at(long x) { return *(int *)x; }"
+    session.good(f"%%cwrapjit --debug\n\n{at}\nint n(void) {{ return *(int *)8; }}")
+    for call in ("at(8)", "n()"):
+        fault = session.run(call).error
+        assert type(fault) is cwrapjit.Fault and fault.lineno in (3, 4) and fault.address == 8
+    session.good(f"%cwrapjit --debug {at}")
+    assert type(session.run("at(8)").error) is cwrapjit.Fault
+
+
+@pytest.mark.row("S06")
+def test_optimize_and_cc(session: Session) -> None:
+    session.good("%%cwrapjit --optimize off\ndouble f(double x) { return x; }")
+    assert not session.names["f"].wait() and session.names["f"].tier == "tcc"
+    compiler()
+    session.good("%%cwrapjit --optimize eager\ndouble f(double x) { return x; }")
+    assert session.names["f"].tier == "cc"
+    try:
+        session.good("%cwrapjit --cc 'sh -c false' double f(double x) { return x; }")
+        assert cwrapjit.config.compiler == "sh -c false" and not session.names["f"].wait()
+    finally:
+        cwrapjit.config.compiler = None
+
+
+@pytest.mark.row("S06")
+def test_completion_of_options(session: Session) -> None:
+    from IPython.core.completer import provisionalcompleter
+
+    def offered(line: str) -> set[str]:
+        with provisionalcompleter():
+            return {each.text for each in session.shell.Completer.completions(line, len(line))}
+
+    for magic in ("%%cwrapjit", "%cwrapjit"):
+        assert {"--cast", "--cc"} <= offered(f"{magic} -a --c") and "--debug" not in offered(f"{magic} --c")
+        assert {"-I", "--threads", "--optimize"} <= offered(f"{magic} --debug -")
+        for before in (f"{magic} --cast ", f"{magic} --cast=", f"{magic} -l m --cast "):
+            assert {"safe", "same_kind"} <= offered(f"{before}sa") and "no" not in offered(f"{before}sa")
+            assert {"no", "safe", "same_kind"} <= offered(before)
+        assert {"auto", "eager", "off"} <= offered(f"{magic} --optimize ")
+        assert "--debug" in offered(f"{magic} --optimize off ")
+    assert not any(each[:2] == "--" for each in offered("%cwrapjit --cast no int f(int x) { return -"))
+    session.good("%unload_ext cwrapjit")
+    assert "--debug" not in offered("%%cwrapjit --de")
+
+
 @pytest.mark.row("U02")
 def test_module_binds_the_library(session: Session) -> None:
     session.good("%%cwrapjit --module lib\nint calls = 3;\nenum { UP = 7 };\nint f(int x) { return x; }")
@@ -193,12 +251,16 @@ def test_help(session: Session) -> None:
             "-D",
             "--fastmath",
             "--threads N",
+            "--cast CAST",
+            "--optimize OPTIMIZE",
+            "--debug",
+            "--cc COMPILER",
             "--name",
             "--module",
             "-a",
             "-v",
         ):
-            assert re.search(rf"^  {re.escape(option)} ", said, re.MULTILINE), option
+            assert re.search(rf"^  {re.escape(option)}\s", said, re.MULTILINE), option
         assert f"  {magic} [-I FOLDER]" in said
 
 
@@ -366,6 +428,9 @@ BAD_INPUT = {
     "--module a-b\nint f(int x) { return x; }": "'a-b' is no name in Python",
     "-D 4\nint f(int x) { return x; }": "'4' is neither NAME nor NAME=VALUE",
     "-I /nowhere\nint f(int x) { return x; }": "argument -I: there is no folder '/nowhere'",
+    "--cast all\nint f(int x) { return x; }": "argument --cast: invalid choice: 'all'",
+    "--optimize\nint f(int x) { return x; }": "argument --optimize: expected one argument",
+    "--cc nowhere\nint f(int x) { return x; }": "argument --cc: there is no program 'nowhere'",
     "-l nowhere\nint f(int x) { return x; }": "library 'nowhere' not found",
     "\n \n": "there is no C text",
     "\n// nothing": "nothing to call: the text defines no function",
