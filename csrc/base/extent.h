@@ -1,5 +1,5 @@
-/* extent.h: where arrays lie, and whether two of them share memory: for the call path of
- * functions, whose text m.write() embeds, and for that of libraries.
+/* extent.h: computes which memory an array covers and whether two arrays share memory. Used by the
+ * calls of functions (m.write() embeds this text), ufuncs, libraries and graphs.
  */
 #pragma once
 
@@ -117,8 +117,9 @@ bytes_in(const char *data, int ndim, const npy_intp *dims, const npy_intp *strid
                                         (void *)data, 0, 0, NULL);
 }
 
-/* Whether no two elements share memory: exactly, as shares_exactly(). Two elements differ in a
- * first index, and by how much, not where, decides: the rows behind the first one stand for all. */
+/* Checks exactly (by shares_exactly()) that no two elements share memory: 1, 0, or -1 with an exception
+ * set. Whether two elements overlap depends only on the differences of their indices. It is therefore
+ * enough, for each axis, to compare the first row with all later ones. */
 static inline int
 elements_are_apart(const char *data, int ndim, const npy_intp *dims, const npy_intp *strides,
                    npy_intp itemsize)

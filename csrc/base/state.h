@@ -30,8 +30,8 @@ typedef struct cwj_module_state {
     unsigned long long compiled_graphs; /* units of graphs compiled so far */
 } cwj_module_state;
 
-/* The state behind an instance of one of our types, none of which has
- * subclasses. */
+/* The state behind an instance of one of our types; not of a subclass, which Instance and Dispatch
+ * allow. */
 static inline cwj_module_state *
 cwj_state_of(PyObject *instance)
 {

@@ -1,9 +1,9 @@
 /* call.c: one call, from Python arguments to a result.
  *
- * The files that it includes are its steps, in this order; together they are
- * one self-contained text that m.write() embeds in the modules it emits. All
- * memory of a call comes from an arena on the C stack, so that a usual call
- * allocates its outputs and nothing else.
+ * It includes its steps and their helpers, each file after those that it uses; run_call() has the
+ * order of the steps. Together they are one self-contained text that m.write() embeds in the modules
+ * it emits. All memory of a call comes from an arena on the C stack, so that a usual call allocates
+ * its outputs and nothing else.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

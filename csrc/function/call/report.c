@@ -1,4 +1,4 @@
-/* report.c: the texts of call errors.
+/* report.c: the prefixes of call errors; the steps have the words.
  *
  * Every message begins with the function's name and says which argument, what
  * was wanted and what came. Nothing here runs in a call that succeeds.

@@ -110,7 +110,7 @@ cwj_library_end_streams(cwj_library_frame *frame)
         if (done == NULL && first == NULL) {
             first = cwj_raised_take();
         }
-        PyErr_Clear();
+        PyErr_Clear(); /* one exception can come out: the first */
         Py_XDECREF(done);
     }
     bool failed = first != NULL;
