@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from cwrapjit._imports import load
+from cwrapjit._tokens import split
 
 if TYPE_CHECKING:
     from cwrapjit.library.description import Argument
@@ -22,14 +25,43 @@ class CText(str):
         return str(self)
 
 
-def build(inputs: Sequence[str], extras: Sequence[tuple[str, str]], has_outputs: bool) -> inspect.Signature:
-    """Inputs by position or keyword, then out= and the extra arguments by keyword only."""
+def build(
+    inputs: Sequence[str],
+    extras: Sequence[tuple[str, str, str]],
+    has_outputs: bool,
+    known: Mapping[str, Any] | None,
+) -> inspect.Signature:
+    """Inputs by position or keyword, then out= and the extra arguments by keyword only.
+
+    known: may have the C function that says the types of inputs, `_declared`; None: no types are shown.
+    """
     parameter = inspect.Parameter
-    parameters = [parameter(name, parameter.POSITIONAL_OR_KEYWORD) for name in inputs]
+    kinds = c_types(known["_declared"]) if known and "_declared" in known else {}
+    unknown = parameter.empty
+    parameters = [
+        parameter(name, parameter.POSITIONAL_OR_KEYWORD, annotation=kinds.get(name.rstrip("_"), unknown))
+        for name in inputs
+    ]
     if has_outputs:
         parameters.append(parameter("out", parameter.KEYWORD_ONLY, default=None))
-    parameters += [parameter(name, parameter.KEYWORD_ONLY, default=CText(text)) for name, text in extras]
-    return inspect.Signature(parameters)
+    for name, text, c_type in extras:
+        kind = unknown if known is None else CText(c_type)
+        parameters.append(parameter(name, parameter.KEYWORD_ONLY, default=CText(text), annotation=kind))
+    return inspect.Signature(parameters, return_annotation=kinds.get("return", unknown))
+
+
+def c_types(declared: str) -> dict[str, CText]:
+    """Those of a C function's parameters, by name; of "return", where it is all that the function gives."""
+    made: dict[str, CText] = {}
+    text = load("cwrapjit.kernels.text")
+    for found in text.Text(f"{declared}{{}}", "<declaration>").functions:
+        named = (part for part in split(found.inner) if part[0].text != "." and part[-1].text != "void")
+        for each, part in zip(found.parameters, named, strict=False):
+            kind = text.shown([token for token in part if token.at != each.at])
+            made[each.name.rstrip("_")] = CText(kind)
+        if all(each.const or not (each.stars or each.dims) for each in found.parameters):
+            made["return"] = CText(declared[found.result_at : found.at].strip())
+    return made
 
 
 def build_kernel(inputs: Sequence[str], outputs: Sequence[str], options: Sequence[str]) -> inspect.Signature:

@@ -86,9 +86,9 @@ get_capsule(PyObject *op, void *Py_UNUSED(closure))
     return cwj_address_capsule((cwj_function_object *)op);
 }
 
-/* (names of inputs), ((extra, default), ...), has outputs */
+/* known: the function's __dict__, where types are shown, or None. */
 static PyObject *
-build_signature(const cwj_function_object *self)
+build_signature(const cwj_function_object *self, PyObject *known)
 {
     const tj_spec *spec = &self->spec->tj;
     int ninputs = spec->noperands - spec->noutputs;
@@ -98,10 +98,12 @@ build_signature(const cwj_function_object *self)
     }
     for (int i = 0; i < spec->nextras && extras != NULL; i++) {
         const tj_extra *extra = &spec->extras[i];
-        cwj_tuple_fill(&extras, i, Py_BuildValue("(ss)", extra->name, extra->default_value.text));
+        cwj_tuple_fill(
+            &extras, i,
+            Py_BuildValue("(sss)", extra->name, extra->default_value.text, extra->c_type));
     }
-    return cwj_ask_python("cwrapjit._signature", "build", "(NNO)", inputs, extras,
-                          spec->noutputs > 0 ? Py_True : Py_False);
+    return cwj_ask_python("cwrapjit._signature", "build", "(NNOO)", inputs, extras,
+                          spec->noutputs > 0 ? Py_True : Py_False, known);
 }
 
 /* inspect is slow to import, so this waits until somebody asks. */
@@ -110,7 +112,7 @@ get_python_signature(PyObject *op, void *Py_UNUSED(closure))
 {
     cwj_function_object *self = (cwj_function_object *)op;
     if (self->signature == NULL) {
-        PyObject *made = build_signature(self);
+        PyObject *made = build_signature(self, self->dict);
         Py_XSETREF(self->signature, made);
     }
     return Py_XNewRef(self->signature);
@@ -120,7 +122,7 @@ static PyObject *
 function_repr(PyObject *op)
 {
     cwj_function_object *self = (cwj_function_object *)op;
-    PyObject *signature = get_python_signature(op, NULL), *repr = NULL;
+    PyObject *signature = build_signature(self, Py_None), *repr = NULL;
     PyObject *text = signature != NULL ? PyObject_Str(signature)
                      : cwj_clear_expected(PyExc_ImportError, NULL) /* at the end of the process */
                          ? PyUnicode_FromString("(...)")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cwrapjit import _build, _cwrapjit
+from cwrapjit._comments import commented, docstring
 from cwrapjit._content import Travels, frozen
 from cwrapjit._imports import load
 from cwrapjit._tokens import Token
@@ -58,7 +59,8 @@ def vectorize(
     OUT in front of a pointer makes it a result, INOUT what is updated in place. Other functions of the text
     must be static. Arguments are what a ufunc takes: array-likes, types that cast safely, any strides. For
     parameters that are arrays, x[n], the leading dims broadcast, and slices that do not lie as C wants them
-    are copied, a few at a time. name is its name in Python, doc its docstring, options are function()'s.
+    are copied, a few at a time. name is its name in Python, doc its docstring, which has the C function and
+    the comment above it otherwise; options are function()'s.
     """
     _check(source, name, doc, options)
     macros = _build.macros(options.get("define_macros"), "vectorize(): define_macros")
@@ -185,7 +187,9 @@ class Deduced(Travels, _cwrapjit.Dispatch):
             key for k, (each, _) in enumerate(self._inputs[:32]) if each not in updated for key in (k, each)
         ]
         super().__init__(lists=lists)
-        vars(self).update(__name__=shared.name, __qualname__=shared.name, __doc__=shared.doc)
+        vars(self).update(
+            __name__=shared.name, __qualname__=shared.name, __doc__=shared.doc, _declared=shared.declared
+        )
         self.functions = {}
         if not any(is_T for _, is_T in self._inputs):
             shared.text.fail(
@@ -241,20 +245,14 @@ class Deduced(Travels, _cwrapjit.Dispatch):
 
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__":
-                return _parameters(self._inputs)
+                inputs = [each for each, _ in self._inputs]
+                return load("cwrapjit._signature").build(inputs, (), True, vars(self))
             if not name.startswith("_") and hasattr(_cwrapjit.Function, name):
                 raise AttributeError(
                     f"{self._shared.name}(): .{name} is of types that are known: T=(...) says them in the "
                     "definition, and .functions has what calls have made so far"
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-
-def _parameters(inputs: Sequence[tuple[str, bool]]) -> Any:
-    inspect = load("inspect")
-    kinds = inspect.Parameter
-    made = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name, _ in inputs]
-    return inspect.Signature([*made, kinds("out", kinds.KEYWORD_ONLY, default=None)])
 
 
 class Definition:
@@ -266,7 +264,9 @@ class Definition:
         self.text, self.found, self.name, self.options = text, found, name, options
         self._frozen = frozen(options)
         self.who = f"vectorize() of {found.name}"
-        self.doc = doc if doc is not None else declaration(text, found)
+        self.declared = declaration(text, found)
+        comment = commented(text.source).get(found.name)
+        self.doc = doc if doc is not None else docstring(self.declared, comment)
         known = text.names | text.typedefs.keys()
         used = [found.words, *(each.words for each in found.parameters), *text.typedefs.values()]
         self.generic = "T" not in known and any("T" in words for words in used)
@@ -317,7 +317,7 @@ class Definition:
             )
         self.text.give_to(made)
         kinds = None if types[0] is None else tuple(types)
-        made.__dict__["_given"] = self.given(kinds)
+        made.__dict__.update(_given=self.given(kinds), _declared=self.declared)
         return made
 
     def given(self, T: Any) -> dict[str, Any]:
@@ -565,4 +565,4 @@ def declaration(text: Text, found: TextFunction) -> str:
     head = [token for token in found.head if token.at >= found.result_at]
     written = text.source[found.result_at : head[-1].end]
     made = any(token.text != text.source[token.at : token.end] for token in head)
-    return shown(head) if made or "#" in written else " ".join(written.split())
+    return shown(head) if made or "#" in written or "//" in written else " ".join(written.split())

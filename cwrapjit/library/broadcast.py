@@ -15,7 +15,7 @@ from cwrapjit.library.library import Core
 from cwrapjit.library.mapping import Mapper, refuse
 from cwrapjit.library.names import python_name
 from cwrapjit.library.options import Options
-from cwrapjit.library.signatures import shown, signature
+from cwrapjit.library.signatures import documented, shown, signature
 from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of, promoted
 
 
@@ -96,7 +96,7 @@ class Slice:
         called = f"{self.found.name}__c" if self.mapper.declaration.fixed < 0 else ""
         made = _cwrapjit.function(
             self.options.name or python_name(self.found.name),
-            self.options.doc if self.options.doc is not None else shown(self.found),
+            self._doc(),
             signature=self.signature(),
             Ccode_slice_eval={self.dtypes(): self._call()},
             Ccode_validate=self._validate([*self.inputs, *self.outputs]),
@@ -127,8 +127,13 @@ class Slice:
         text = f"{returns} {called}({taken}) {{ {word}{call}; }}\n"
         return f"{COMPLEX if 'cwj_' in text else ''}{text}"
 
+    def _doc(self) -> str:
+        doc: str | None = self.options.doc
+        return documented(self.library.declarations, self.found) if doc is None else doc
+
     def _keep(self, made: Any) -> None:
-        """The code that it calls."""
+        """The code that it calls, and what it is in C."""
+        made.__dict__["_declared"] = shown(self.found)
         made.__dict__["_library"] = self.library.code.lifetime
         made.__dict__["_keeps"] = self.library.code.may_keep
 

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from cwrapjit._comments import commented
 from cwrapjit._cwrapjit import CompileError, find_typeless
 from cwrapjit._imports import load
 from cwrapjit._words import KEYWORDS
@@ -164,6 +165,8 @@ class Declarations:
         self.before_change: Callable[[], None] = lambda: None
         self.failed: list[tuple[str, CompileError]] = []  # types that were read late and are none
         self.foreign_enumerators: set[str] = set()
+        self._comments: dict[str, str] = {}  # above functions, of all texts and of files that were asked
+        self._asked: set[str] = set()  # those
         self.signatures: dict[str, types.Callable] = {}  # of capsules: the types with which they agree
         self._turns: dict[int, threading.RLock] = {}
 
@@ -423,10 +426,20 @@ class Declarations:
         except RecursionError:
             raise self.error("the declaration is nested too deeply", node.coord) from None
 
+    def comment(self, found: FunctionDeclaration) -> str | None:
+        """The one above a function, in the texts or in the file that declares it."""
+        file = str(getattr(found.coord, "file", None) or "<")
+        if found.name not in self._comments and file[0] != "<" and file not in self._asked:
+            self._asked.add(file)
+            with contextlib.suppress(OSError), open(file, encoding="utf-8", errors="replace") as opened:
+                self._comments = {**commented(opened.read()), **self._comments}
+        return self._comments.get(found.name)
+
     def _plain(self, text: str, file: str) -> str:
         """The preprocessed text."""
         if "\0" in text:
             raise CompileError(f"{file}: the text has a NUL character")
+        self._comments |= commented(text)
         try:
             plain = self.preprocessor.run(text, file)
             plain = attributes.without_symbols(attributes.with_pragmas(plain), self.symbols)

@@ -26,7 +26,7 @@ class Interface(Shown):
                 raise TypeError(f"{qualname}: an interface is made of functions of libraries, not {each!r}")
         self.__name__ = name
         self.__qualname__ = qualname
-        shown = "\n".join(str(each.__doc__ or each.__name__) for each in self.functions)
+        shown = "\n".join(str(each.__doc__ or each.__name__).partition("\n")[0] for each in self.functions)
         self.__doc__ = shown if doc is None else doc
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -23,7 +23,7 @@ from cwrapjit.library.names import python_name
 from cwrapjit.library.options import Options, names_a_parameter, names_of
 from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data
-from cwrapjit.library.signatures import annotation, behind_dots, shown, signature
+from cwrapjit.library.signatures import annotation, behind_dots, documented, signature
 from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Thunk, Unmapped, is_open
 from cwrapjit.library.units import Mapped
@@ -134,7 +134,8 @@ class Mapper:
             dims.append(name + "".join(f"[{text_of(each)}]" for each in trees))
         lengths = f"\n\nArrays: {', '.join(dims)}" if dims else ""
         more = behind_dots(self.declaration)
-        return shown(self.declaration) + (f"\n\nBehind the dots: {more}" if more else "") + lengths
+        more = f"\n\nBehind the dots: {more}" if more else ""
+        return documented(self.library.declarations, self.declaration, more + lengths)
 
     def parameters(self) -> list[tuple[Slot, Parameter]]:
         """The slots, and what they have become."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from cwrapjit._comments import docstring
 from cwrapjit.library import types
-from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
+from cwrapjit.library.declarations import Declarations, FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.description import Parameter
 from cwrapjit.library.parser import text_of
 
@@ -59,6 +60,11 @@ def written(text: str) -> str:
 def shown(declaration: FunctionDeclaration) -> str:
     """The declaration in one line, as the user wrote it where that is known."""
     return declaration.text or signature(declaration)
+
+
+def documented(known: Declarations, declaration: FunctionDeclaration, more: str = "") -> str:
+    """A docstring: the declaration, and the comment above it."""
+    return docstring(shown(declaration) + more, known.comment(declaration))
 
 
 def signature(declaration: FunctionDeclaration, names: bool = True) -> str:

@@ -26,7 +26,6 @@ from cwrapjit.library.mapping import bytes_reason, refuse
 from cwrapjit.library.names import attribute_name, python_name
 from cwrapjit.library.options import Options
 from cwrapjit.library.settings import Settings
-from cwrapjit.library.signatures import signature
 from cwrapjit.library.thunks import Unmapped
 from cwrapjit.library.units import Later
 
@@ -293,7 +292,7 @@ class TextSlice(Slice):
     def arguments(self) -> dict[str, Any]:
         """Those of function() that do not depend on the types."""
         return {
-            "docstring": signature(self.found) if self.options.doc is None else self.options.doc,
+            "docstring": self._doc(),
             "signature": self.signature(),
             "Ccode_validate": self.validate(),
             "cast": self.cast(),

@@ -211,4 +211,4 @@ def describe(function: Any) -> str:
     """Its prototype and types, in one line."""
     if isinstance(function, _cwrapjit.Function):
         return f"{function.signature}, {', '.join(function.types)}"
-    return str(function.__doc__)
+    return str(function.__doc__).partition("\n")[0]

@@ -60,7 +60,9 @@ def _cut(text: str) -> str:
 def _with_doc(shown: Any, text: str) -> str:
     """IPython shows either a source or a docstring."""
     doc = getattr(shown, "__doc__", None)
-    if not isinstance(doc, str) or not doc.strip() or doc == type(shown).__doc__ or doc.strip() in text:
+    if not isinstance(doc, str) or not doc.strip() or doc == type(shown).__doc__:
+        return text
+    if all(line.strip() in text for line in doc.split("\n")):
         return text
     return f"/* {doc.strip().replace('*/', '* /')} */\n{text}"
 

@@ -52,6 +52,48 @@ def test_the_shortest_way() -> None:
     assert f(y=[4.0, 8.0], x=np.array([3.0, 6.0]), out=out) is out and out.tolist() == [5, 10]
 
 
+@pytest.mark.row("S05")
+def test_the_comment_above_is_in_the_docstring() -> None:
+    declared, body = "double f(const double x[n], int n)", " { return n; }"
+    told = {
+        "/* Counts. */\n": "Counts.",
+        "/* Not this. */\n\n/** @brief Counts\n *  all:\n *    * items\n */\n": "Counts\nall:\n  * items",
+        "// Counts\r\n// all.\r\n__attribute__((noinline)) ": "Counts\nall.",
+        "/// \\brief Counts.\nextern\n": "Counts.",
+        "/* Counts\n   all,\n     and more. */ ": "Counts\nall,\n  and more.",
+        "/*********\n * Counts\n *********/\n": "Counts",
+        "/* License. */\n\n": "",
+        "/* License. */\n#define M 1\n": "",
+        "static int m; /* about m */\n": "",
+        "// ------\n": "",
+        "": "",
+    }
+    for above, wanted in told.items():
+        assert vectorize(above + declared + body).__doc__ == f"{declared}\n\n{wanted}".strip()
+        assert vectorize(above + declared + body, doc="Mine.").__doc__ == "Mine."
+    inside = "/* Half. */\nstatic double g(double x) {\n    // then f\n    return f(x);\n}"
+    assert vectorize(f"double f(double x) {{ return x; }}\n{inside}", name="h").__doc__.endswith("x)")
+    generic = vectorize("// Twice.\nT f(T x) { return x + x; }")
+    assert generic.__doc__ == "T f(T x)\n\nTwice."
+    generic([1.0])
+    assert generic.functions["float64"].__doc__ == generic.__doc__
+
+
+@pytest.mark.row("S05")
+def test_signatures_have_the_types_of_c() -> None:
+    texts = {
+        "double f(double x, /* it */ unsigned y)": "(x: double, y: unsigned, *, out=None) -> double",
+        "void f(OUT double y[n], const float x[n], int n)": "(x: const float[n], *, out=None)",
+        "int f(INOUT double *lambda, // it\n bool b)": "(lambda_: INOUT double *, b: bool, *, out=None)",
+        "T f(const T x[n], int n)": "(x: const T[n], *, out=None) -> T",
+    }
+    for text, wanted in texts.items():
+        f = vectorize(f"{text} {{ return{' 0' * (text[:4] != 'void')}; }}")
+        assert str(inspect.signature(f)) == wanted
+        assert "double" not in repr(f)
+    assert inspect.signature(f).parameters["x"].annotation == "const T[n]"
+
+
 @pytest.mark.row("K13")
 @settings(max_examples=60, deadline=None)
 @given(npst.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=4), st.data())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import functools
 import gc
+import inspect
 import sys
 import textwrap
 from typing import Any
@@ -180,6 +181,25 @@ def test_leading_dimensions_are_strides_in_elements():
     g = lib.function(declared.format("corner_f"), strides={"lda": ("A", 1)}, order="F")
     assert g(a.T) == a[-1, -1]
     assert g(a.T[2:5, ::2]) == a.T[2:5, ::2][-1, -1]
+
+
+@pytest.mark.row("S05")
+def test_comments_of_texts_and_headers_are_in_docstrings(tmp_path):
+    lib = from_c(
+        "double one(double x) { return x; } int two(void) { return 2; } int three(void) { return 3; }"
+    )
+    header = tmp_path / "two.h"
+    header.write_text("#pragma once\n/** Gives\n *  two.\n */\nextern int\ntwo(void);\n", encoding="latin-1")
+    lib.declare(
+        f'/* One more. */\ndouble one(double x);\n/* Of what? */\n\nint three(void);\n#include "{header}"'
+    )
+    assert lib.one.__doc__ == "double one(double x)\n\nOne more."
+    assert lib.two.__doc__ == "int two(void)\n\nGives\ntwo."
+    assert lib.three.__doc__ == "int three(void)"
+    f = lib.function("// Broadcasts.\ndouble one(double x)", broadcast=True)
+    assert f.__doc__ == "double one(double x)\n\nBroadcasts."
+    assert str(inspect.signature(f)) == "(x: double, *, out=None) -> double"
+    assert lib.function("/* Mine? */ int two(void)", doc="Mine.").__doc__ == "Mine."
 
 
 def test_options_of_declared_functions():

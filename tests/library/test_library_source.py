@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import threading
 import warnings
 import weakref
@@ -169,6 +170,29 @@ def test_every_function_that_is_not_static() -> None:
     assert {"hyp", "answer"} <= set(dir(lib)) and "square" not in dir(lib)
     refuses(AttributeError, lambda: lib.square, "square")
     assert lib.hyp.__doc__ == "double hyp(double x, double y)"
+
+
+@pytest.mark.row("S05")
+def test_comments_are_in_docstrings() -> None:
+    lib = library(
+        """
+        /* Twice as much. */
+        double twice(double x) { return 2 * x; }
+        double thrice(double x) {
+            // twice, and once more
+            return twice(x) + x;
+        }
+        // Letters.
+        int letters(const char *text) { int n = 0; while (text[n]) n++; return n; }
+        """
+    )
+    assert lib.twice.__doc__ == "double twice(double x)\n\nTwice as much."
+    assert lib.letters.__doc__ == "int letters(const char *text)\n\nLetters."
+    assert lib.thrice.__doc__ == "double thrice(double x)"
+    assert str(inspect.signature(lib.twice)) == "(x: double, *, out=None) -> double"
+    assert lib.interface("any", [lib.letters]).__doc__ == "int letters(const char *text)"
+    again = lib.refine("twice", doc="Mine.").twice
+    assert again.__doc__ == "Mine." and again(2.0) == 4
 
 
 @pytest.mark.row("K14")

@@ -638,7 +638,7 @@ def test_everything_that_can_be_called_has_a_signature() -> None:
         inner(): "(a, b, *, out=None)",
         squared: "(x, y, z=..., /, *, out=None, size=None, dtype=None, stream=None, block_size=None)",
         norm: "(x, y=..., /, *, axis=None, keepdims=False, out=None, dtype=None, stream=None)",
-        larger: "(x, y, *, out=None)",
+        larger: "(x: T, y: T, *, out=None) -> T",
         graph(): "(x, y)",
         lib.hypot: "(x: float, y: float = 4.0)",
         lib.any: "(*args, **kwargs)",
