@@ -52,6 +52,7 @@ from cwrapjit._cwrapjit import (
 
 if TYPE_CHECKING:
     from cwrapjit._progress import progress as progress
+    from cwrapjit._stubs import write_stubs as write_stubs
     from cwrapjit.graph.linking import link as link
     from cwrapjit.kernels.elementwise import ElementwiseKernel as ElementwiseKernel
     from cwrapjit.kernels.reduction import ReductionKernel as ReductionKernel
@@ -76,6 +77,7 @@ __all__ = [
     "progress",
     "show_config",
     "vectorize",
+    "write_stubs",
 ]
 
 
@@ -86,6 +88,7 @@ _LATE = {
     "link": "graph.linking",
     "progress": "_progress",
     "vectorize": "kernels.vectorize",
+    "write_stubs": "_stubs",
 }
 
 if not TYPE_CHECKING:  # to a type checker, any name would be there

@@ -98,9 +98,11 @@ def build_graph(names: Sequence[str | None]) -> inspect.Signature:
     return inspect.Signature([parameter(name, kinds[i >= first_named]) for i, name in enumerate(shown)])
 
 
-def build_library(arguments: Sequence[Argument]) -> inspect.Signature:
-    """Of what describes a library function's arguments. Optional ones in front of others that must be given
-    have no default to be seen."""
+def build_library(described: Sequence[Any]) -> inspect.Signature:
+    """Of what describes a library function's arguments, and what it returns. Optional ones in front of others
+    that must be given have no default to be seen."""
+    arguments: list[Argument]
+    *arguments, returns = described
     parameter = inspect.Parameter
     kinds = {
         "any": parameter.POSITIONAL_OR_KEYWORD,
@@ -119,6 +121,7 @@ def build_library(arguments: Sequence[Argument]) -> inspect.Signature:
             )
             for i, each in enumerate(arguments)
         ],
+        return_annotation=CText(returns) if returns else parameter.empty,
         __validate_parameters__=False,
     )
 

@@ -90,6 +90,10 @@ class Classes(dict[types.Struct, Any]):
             self._enums.setdefault(id(values), (values, self._make_enum(ctype)))
         return self._enums[id(values)][1]
 
+    def enum_names(self) -> set[str]:
+        """Of the classes of enums so far."""
+        return {cls.__name__ for _, cls in list(self._enums.values()) if cls is not None}
+
     def enum_members(self, ctype: types.Scalar) -> Any:
         """The members of an enum by value, for results that say which one they are; None as above."""
         return getattr(self.enum(ctype), "_value2member_map_", None)

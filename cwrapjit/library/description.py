@@ -162,3 +162,4 @@ class Function:
     # is the result.
     keeps: tuple[int, ...] = ()
     replaces: bool = False  # what a call keeps takes the place of what the one before it has kept
+    returns: str = ""  # what calls give, for inspect.signature: "float", "(float, float64[:])"

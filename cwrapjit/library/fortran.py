@@ -36,7 +36,7 @@ from cwrapjit.library.fortran_text import HELPERS, INTERFACES, POINTER
 from cwrapjit.library.fortran_words import Derived, Routine
 from cwrapjit.library.library import Core
 from cwrapjit.library.settings import Settings
-from cwrapjit.library.signatures import annotation
+from cwrapjit.library.signatures import annotation, returns
 from cwrapjit.library.thunks import Thunk, Unmapped, Writer
 
 
@@ -337,7 +337,8 @@ class _Unit:
             name, f"{self.library.name}.{name}", doc, arguments, parameters, result, thunk, address,
             self.owner,
             keep_gil=bool(self.options.get("gil")),
-            guard=self.library.code.environment if self.library.code.debug else None, **more,
+            guard=self.library.code.environment if self.library.code.debug else None,
+            returns=returns(result, parameters), **more,
         )  # fmt: skip
         return wrap_function(made)
 

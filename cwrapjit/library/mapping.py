@@ -23,7 +23,7 @@ from cwrapjit.library.names import python_name
 from cwrapjit.library.options import Options, names_a_parameter, names_of
 from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data
-from cwrapjit.library.signatures import annotation, behind_dots, documented, signature
+from cwrapjit.library.signatures import annotation, behind_dots, documented, returns, signature
 from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Thunk, Unmapped, is_open
 from cwrapjit.library.units import Mapped
@@ -115,6 +115,7 @@ class Mapper:
             owner=None,
             keeps=self._keeps(result),
             replaces=options.replaces,
+            returns=returns(result, [parameter for _, parameter in self.parameters()]),
             keep_gil=bool(options.gil) or has_objects,
             may_overlap=options.overlap == "allow",
             stable=bool(options.stable),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cwrapjit._comments import docstring
 from cwrapjit.library import types
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, ParameterDeclaration
-from cwrapjit.library.description import Parameter
+from cwrapjit.library.description import Parameter, Result
 from cwrapjit.library.parser import text_of
 
 _WORDS = {"char": "str", "float64": "float", "intc": "int", "int64": "int", "complex128": "complex"}
@@ -17,7 +18,9 @@ def annotation(parameter: Parameter) -> str:
     """How messages and signatures call the type of an argument."""
     if parameter.role == "value":
         return _WORDS.get(parameter.type, parameter.type)
-    if parameter.role == "array":
+    if parameter.role == "status":
+        return "int"
+    if parameter.role in ("array", "data"):
         dtype = parameter.type.replace("intc", "int32") or getattr(parameter.cls, "__name__", "")
         if not parameter.dims:
             return f"{dtype}[...]"
@@ -49,6 +52,17 @@ def annotation(parameter: Parameter) -> str:
     if parameter.role == "buffer":
         return "bytes" if parameter.intent == "in" else "bytearray"
     return str(getattr(parameter.cls, "__name__", "object"))
+
+
+def returns(result: Result, parameters: Iterable[Parameter]) -> str:
+    """What a call gives, as annotation() calls it: tables.h's cwj_is_result() says what that is."""
+    given = [] if result.role in ("none", "status") else [result]
+    for each in parameters:
+        role, is_out = each.role, each.intent == "out" and each.role not in ("hidden", "length")
+        if role == "data" or is_out or (role == "value" and each.intent == "inout"):
+            given.append(each)
+    shown = [annotation(each) for each in given if not each.discarded]
+    return shown[0] if len(shown) == 1 else f"({', '.join(shown)})" if shown else "None"
 
 
 def written(text: str) -> str:

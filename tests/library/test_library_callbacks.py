@@ -263,7 +263,7 @@ def test_user_data_in_the_middle_is_nobodys_business_either():
         "t",
         source="double call(double (*f)(double x, void *data), void *data, double x) { return f(x, data); }",
     )
-    assert str(inspect.signature(lib.call)) == "(f: Callable, x: float, data: Pointer = None)"
+    assert str(inspect.signature(lib.call)) == "(f: Callable, x: float, data: Pointer = None) -> float"
     assert lib.call(lambda x: 3 * x, 2.0) == 6
     assert lib.call("return x + *(double *)data;", 2, cwrapjit.Pointer(np.ones(1))) == 3
 

@@ -94,6 +94,47 @@ def test_a_program_passes_strict_checks(folder: pathlib.Path) -> None:
     assert "no issues found" in check(folder, PROGRAM)
 
 
+LIBRARY = """
+enum color { RED, GREEN };
+typedef struct point { double x; int n; float m[3]; } point;
+double norm(const point *p, int power) { return p->x * power; }
+enum color pick(int i) { return i ? GREEN : RED; }
+const char *word(const char *of) { return of; }
+void split(const point *p, OUT double *low, OUT int *high) { *low = *high = 0; }
+double half(double x) { return x / 2; }
+"""
+USES = """
+import geometry
+p = geometry.point(1.0, 2)
+x: float = p.x + geometry.norm(p, power=2) + p.m.sum()
+n: int = geometry.RED + geometry.color.GREEN + geometry.pick(1) + geometry.split(p)[1]
+letters: str = geometry.word(of="a") + geometry.word("b").upper()
+half = geometry.half([1.0, 2.0], out=None)
+"""
+
+
+@pytest.mark.row("S05")
+def test_written_stubs_pass_and_find_faults(folder: pathlib.Path) -> None:
+    lib = cwrapjit.library("geometry", source=LIBRARY)
+    lib.struct("point", methods=[("double norm(const point *p, int power)", {"name": "length"})])
+    cwrapjit.write_stubs(lib, folder / "geometry.pyi")
+    wrong = (
+        "geometry.norm(p, powers=2)",
+        "geometry.norm('p', 2)",
+        "geometry.norm(p)",
+        "p.length(2.5)",
+        "p.y",
+        "geometry.half(1.0, outs=None)",
+        "text: str = geometry.pick(1)",
+        "geometry.BLUE",
+    )
+    assert "no issues found" in check(folder, USES)
+    with pytest.raises(AssertionError) as caught:
+        check(folder, "\n".join(["import geometry; p = geometry.point()", *wrong]))
+    refused = {int(line) for line in re.findall(r"\bprogram\.py:(\d+): error", str(caught.value))}
+    assert refused == {*range(2, 2 + len(wrong))} and "geometry.pyi:" not in str(caught.value)
+
+
 @pytest.mark.row("S05")
 def test_what_cannot_work_does_not_pass(folder: pathlib.Path) -> None:
     wrong = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import gc
 import inspect
@@ -20,7 +21,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from helpers import INNER, wrap
+from helpers import INNER, refuses, wrap
 
 import cwrapjit
 import cwrapjit.graph as cg
@@ -89,7 +90,7 @@ def test_a_function_says_what_it_is() -> None:
     shown = facts(f)
     assert repr(f) == "<cwrapjit.Function lib.inner(a, b, *, out=None, scale=1.5): a(n), b(n) -> output()>"
     assert shown["prototype"] == "a(n), b(n) -> output()"
-    assert shown["call"] == "inner(a, b, *, out=None, scale=1.5)"
+    assert shown["call"] == "inner(a, b, *, out=None, scale: double = 1.5)"
     assert shown["types"] == "float64, float64 -> float64"
     assert "optimize='off'" in shown["tier"] and shown["calls"] == "0"
     assert re.fullmatch(r"[\d.]+ (µs|ms|s)", shown["compiled in"])
@@ -630,6 +631,102 @@ def test_graphs_that_were_tampered_with(dot: Callable[[str], Path]) -> None:
 # ---- what Python and IPython ask ---------------------------------------------------------------------------
 
 
+GEOMETRY = """
+#include <stdlib.h>
+enum color { RED, GREEN = 5 };
+#define LIMIT 3
+#define NAME "geometry"
+typedef struct point { double x; unsigned char kind; float m[3]; struct point *next; } point;
+typedef struct hidden hidden;
+long counter = 3;
+float table[2] = {1, 2};
+point *point_new(double x) { point *p = calloc(1, sizeof *p); if (p) p->x = x; return p; }
+void point_free(point *p) { free(p); }
+double point_norm(const point *p, int power) { return p->x * power; }
+double point_twice(const point *p) { return 2 * p->x; }
+void limits(const point *p, OUT double *low, OUT int *high) { *low = *high = 0; }
+enum color pick(int i) { return i ? GREEN : RED; }
+const char *word(const char *of) { return of; }
+int none(void) { return 0; }
+hidden *find(hidden *other) { return other; }
+double total(double *x, int n) { return *x * n; }
+void scale(OUT double y[n], const double x[n], int n, double by) { y[0] = x[0] * by; }
+"""
+
+
+def geometry() -> Any:
+    made = cwrapjit.library("geometry", source=GEOMETRY)
+    made.refine("total", dims={"x": "n"})
+    norm = "double point_norm(const point *p, int power)"
+    own = {"init": "point *point_new(double x)", "free": "point_free", "methods": [norm]}
+    made.struct("point", properties={"doubled": "double point_twice(const point *p)"}, **own)
+    return made
+
+
+@pytest.mark.row("S05")
+def test_stubs_of_a_library(tmp_path: Path) -> None:
+    lib = geometry()
+    cwrapjit.write_stubs(lib, tmp_path / "geometry.pyi")
+    text = (tmp_path / "geometry.pyi").read_text(encoding="utf-8")
+    found = {getattr(each, "name", ""): ast.unparse(each) for each in ast.parse(text).body}
+    wanted = {
+        "limits": "(p: point | None) -> tuple[float, int]",
+        "pick": "(i: int) -> int",
+        "word": "(of: _Text | None) -> str | Any",
+        "none": "() -> int",
+        "find": "(other: hidden | None) -> hidden | Any",
+        "total": "(x: ArrayLike) -> float",
+        "scale": "(x: ArrayLike, by: ArrayLike, *, out: Any=...) -> NDArray[np.float64]",
+    }
+    assert {name: found[name] for name in wanted} == {
+        n: f"def {n}{each}:\n    ..." for n, each in wanted.items()
+    }
+    members = ["x: float", "kind: int", "m: NDArray[np.float32]", "next: Any"]
+    members += ["@property\n    def doubled(p) -> float:"]
+    members += ["def __init__(self, /, x: float) -> None:", "def norm(p, power: int) -> float:"]
+    assert all(f"    {each}\n" in found["point"].replace(":\n        ...", ":\n") for each in members)
+    assert found["color"] == "class color(enum.IntEnum):\n    RED = 0\n    GREEN = 5"
+    for line in ("LIMIT: int", "NAME: str", "RED: int", "counter: int", "table: NDArray[np.float32]"):
+        assert f"\n{line}\n" in text
+
+
+@pytest.mark.row("S05")
+def test_stubs_of_a_module(tmp_path: Path) -> None:
+    m = cwrapjit.module("curves")
+    extras = (("double", "by", "1", "d"), ("const char*", "label", "NULL", "z"), ("int", "n", "0", "i"))
+    body: dict[Any, str] = {float: "return 1;"}
+    m.function("one", signature="x(n), inout y() -> z(n), w()", Ccode_slice_eval=body, extra_args=extras)
+    m.function("two", signature="-> (z(2),)", Ccode_slice_eval={"f4": "return 1;", **body})
+    m.function("three", signature="inout x(n) ->", Ccode_slice_eval=body)
+    m.generic, m.number = cwrapjit.vectorize("T f(T x, double y) { return x; }"), 3.5
+    setattr(m, "no name", 3)
+    cwrapjit.write_stubs(m, str(tmp_path / "curves.pyi"))
+    text = (tmp_path / "curves.pyi").read_text(encoding="utf-8")
+    assert text.split("\n\n\n")[1].split("\n") == [
+        "def generic(x: ArrayLike, y: ArrayLike, *, out: Any = ...) -> Any: ...",
+        "number: float",
+        "def one(x: ArrayLike, y: ArrayLike, *, out: Any = ..., by: float = ..., label: _Text | None = ..., "
+        "n: int = ...) -> tuple[NDArray[np.float64], Any]: ...",
+        "def three(x: ArrayLike) -> None: ...",
+        "def two(*, out: Any = ...) -> tuple[NDArray[Any]]: ...",
+        "",
+    ]
+
+
+@pytest.mark.row("S05")
+def test_what_stubs_cannot_be_written_of(tmp_path: Path) -> None:
+    m = cwrapjit.module("m")
+    for wrong in (np, m.__name__, cwrapjit.module, None, inner()):
+        refuses(
+            TypeError, lambda wrong=wrong: cwrapjit.write_stubs(wrong, "x.pyi"), "write_stubs()", "library"
+        )
+    for path in (3, None, b"x"):
+        refuses(TypeError, lambda path=path: cwrapjit.write_stubs(m, path), "write_stubs()", "path", "not")
+    missing = tmp_path / "no" / "m.pyi"
+    refuses(FileNotFoundError, lambda: cwrapjit.write_stubs(m, missing), str(missing))
+    refuses(IsADirectoryError, lambda: cwrapjit.write_stubs(m, tmp_path), str(tmp_path))
+
+
 @pytest.mark.row("U04")
 def test_everything_that_can_be_called_has_a_signature() -> None:
     squared, norm, larger = kernels()
@@ -640,7 +737,7 @@ def test_everything_that_can_be_called_has_a_signature() -> None:
         norm: "(x, y=..., /, *, axis=None, keepdims=False, out=None, dtype=None, stream=None)",
         larger: "(x: T, y: T, *, out=None) -> T",
         graph(): "(x, y)",
-        lib.hypot: "(x: float, y: float = 4.0)",
+        lib.hypot: "(x: float, y: float = 4.0) -> float",
         lib.any: "(*args, **kwargs)",
         lib.interface("one", [lib.abs, lib.function("long labs(long x)")]): "(x)",
     }

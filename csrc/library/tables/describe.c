@@ -343,12 +343,13 @@ summarize(cwj_library_function *self)
 /* Reads the lists, once there are all others. */
 static int
 describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parameters,
-               PyObject *result, PyObject *sizes, const char *who)
+               PyObject *result, PyObject *sizes, PyObject *returns, const char *who)
 {
     PyObject *symbols = PyList_New(0), *given = NULL, *listed = NULL, *returned = NULL;
     int status = -1;
     if (symbols != NULL && (self->described = PySequence_List(arguments)) != NULL &&
         (given = cwj_read_list(self->described, "arguments", who)) != NULL &&
+        PyList_Append(self->described, returns) == 0 &&
         (listed = cwj_read_list(parameters, "parameters", who)) != NULL &&
         (returned = cwj_read_attributes(result)) != NULL &&
         describe_arguments(self, given, who) == 0 &&
@@ -373,14 +374,14 @@ cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **gua
                             "result", "thunk",       "address", "owner",     "check",
                             "good",   "reads_errno", "checked", "keep_gil",  "may_overlap",
                             "stable", "c_name",      "guard",   "signature", "sizes",
-                            "keeps",  "replaces",    NULL};
+                            "keeps",  "replaces",    "returns", NULL};
     PyObject *name, *qualname, *doc, *arguments, *parameters, *result;
-    PyObject *owner, *check, *checked, *c_name, *signature, *sizes, *keeps;
-    if (cwj_read(given, "UUUOOOO&O&OOO&pOpppUOUOOp", names, &name, &qualname, &doc, &arguments,
+    PyObject *owner, *check, *checked, *c_name, *signature, *sizes, *keeps, *returns;
+    if (cwj_read(given, "UUUOOOO&O&OOO&pOpppUOUOOpU", names, &name, &qualname, &doc, &arguments,
                  &parameters, &result, read_address, &self->thunk, read_address, &self->address,
                  &owner, &check, read_good, &self->good, &self->reads_errno, &checked,
                  &self->keep_gil, &self->may_overlap, &self->stable, &c_name, guard, &signature,
-                 &sizes, &keeps, &self->replaces) < 0) {
+                 &sizes, &keeps, &self->replaces, &returns) < 0) {
         return -1;
     }
     self->owner = Py_NewRef(owner);
@@ -393,7 +394,7 @@ cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **gua
     self->who = PyUnicode_FromFormat("%U()", qualname);
     const char *who = self->who == NULL ? NULL : PyUnicode_AsUTF8(self->who);
     if (self->dict == NULL || who == NULL ||
-        describe_lists(self, arguments, parameters, result, sizes, who) < 0 ||
+        describe_lists(self, arguments, parameters, result, sizes, returns, who) < 0 ||
         read_places(checked, self->narguments, "check= asks for an argument", &self->checked,
                     &self->nchecked, who) < 0 ||
         describe_keeps(self, keeps, who) < 0) {

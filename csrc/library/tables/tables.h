@@ -192,7 +192,7 @@ typedef struct cwj_library_function {
     cwj_size *sizes; /* owned: what other symbols depend on comes first */
     bool sized_after; /* results have such sizes: they count after the call */
     bool presets; /* symbols have the value of hidden parameters */
-    PyObject *described; /* owned list: the description's arguments, for __signature__ */
+    PyObject *described; /* owned list, for __signature__: arguments as described, returns */
     size_t frame_size; /* see cwj_library_frame_size() */
     PyObject *symbols; /* owned tuple of str */
     PyObject *check; /* owned, or NULL */

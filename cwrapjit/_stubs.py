@@ -1,0 +1,161 @@
+"""write_stubs(): what type checkers get to know of a module or a library, from inspect.signature()."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import keyword
+import os
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from cwrapjit._cwrapjit import Dispatch, Function, module
+from cwrapjit._imports import load
+from cwrapjit._signature import CText
+from cwrapjit._tokens import arguments
+
+_HEAD = '''"""Types of {name}, by cwrapjit.write_stubs()."""
+
+import enum
+from os import PathLike
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cwrapjit._cwrapjit import Instance as _Instance
+
+_Text: TypeAlias = str | bytes | PathLike[str]
+
+'''
+_KINDS = {"f": "float", "i": "int", "u": "int", "b": "bool", "c": "complex", "U": "str", "S": "bytes"}
+_ARRAY = re.compile(r"(\w+)\[[:.]")  # float64[:,:]
+_MEMBER = re.compile(r"(\w+)@\d+:(\w+):(\w*):")  # of a Layout's fields
+
+
+def write_stubs(module_or_library: Any, path: str | os.PathLike[str]) -> None:
+    """Write a .pyi file: the functions, classes and constants of a module or a library, with their types.
+
+    >>> import cwrapjit
+    >>> m = cwrapjit.module("curves")
+    >>> _ = m.function("area", signature="x(n), y(n) -> a()", Ccode_slice_eval={float: "return 1;"})
+    >>> m.register()
+    >>> cwrapjit.write_stubs(m, "curves.pyi")  # doctest: +SKIP
+
+    Type checkers use it for the Python module of that name. Inputs are array-like. Results are arrays where
+    slices have dims; else Any, as they are scalars or arrays.
+    """
+    is_library = isinstance(module_or_library, load("cwrapjit.library.public").Library)
+    if not is_library and not isinstance(module_or_library, module):
+        kind = type(module_or_library).__name__
+        raise TypeError(f"write_stubs() takes a cwrapjit.module or a library, not {kind}")
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"write_stubs(): path must be a str or a path, not {type(path).__name__}")
+    names = set(vars(module_or_library))
+    if is_library:
+        module_or_library._core.force()
+        names = module_or_library._core.attributes() | module_or_library._core.classes.enum_names()
+    names = {each for each in names if each.isidentifier() and not keyword.iskeyword(each)}
+    found = {name: getattr(module_or_library, name, None) for name in sorted(names) if name[:2] != "__"}
+    known = {name for name, each in found.items() if isinstance(each, type)}
+    lines = [line for name, each in found.items() if each is not None for line in _member(name, each, known)]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join([_HEAD.format(name=module_or_library.__name__), *lines, ""]))
+
+
+def _member(name: str, value: Any, known: Collection[str]) -> Iterator[str]:
+    if isinstance(value, type) and issubclass(value, enum.Enum):
+        yield f"class {name}(enum.IntEnum):"
+        yield from (f"    {each} = {int(number)}" for each, number in value.__members__.items())
+    elif isinstance(value, type):
+        yield f"class {name}(_Instance):"
+        yield from (f"    {line}" for line in [*_inside(value, known), "..."])
+    elif callable(value):
+        yield f"def {name}{_signature(value, known)}: ..."
+    elif isinstance(value, np.ndarray):
+        yield f"{name}: {_array(value.dtype.name)}"
+    else:
+        yield f"{name}: {_word(type(value).__name__, (), '')}"
+
+
+def _inside(cls: Any, known: Collection[str]) -> Iterator[str]:
+    """The members of a class for a struct or a handle."""
+    for name, role, dtype in _MEMBER.findall(cls.__cwrapjit_layout__.fields):
+        arrays = _array(dtype) if role == "array" else "Any"
+        yield f"{name}: {_word(dtype, known, '') if role == 'scalar' else arrays}"
+    for name, each in vars(cls).items():
+        if isinstance(each, property):
+            yield "@property"
+            yield f"def {name}{_signature(each.fget, known, name)}: ..."
+        elif callable(each) and (name == "__init__" or name[:2] != "__"):
+            yield f"def {name}{_signature(each, known, name)}: ..."
+
+
+def _signature(function: Any, known: Collection[str], method: str = "") -> inspect.Signature:
+    try:
+        shown = inspect.signature(function)
+    except ValueError:  # of what fills members, and of much of Python's own
+        shown = inspect.signature(lambda *args, **kwargs: None)
+    broadcasts = isinstance(function, (Function, Dispatch))
+    made = []
+    for k, each in enumerate(shown.parameters.values()):
+        said = "" if each.annotation is each.empty else str(each.annotation)
+        word = _input(each.kind, said) if broadcasts else _word(said, known, "None")
+        kind = each.empty if method and k == 0 and each.kind != each.VAR_POSITIONAL else CText(word)
+        has_default = each.default is not each.empty
+        made.append(each.replace(annotation=kind, default=CText("...") if has_default else each.empty))
+    given = "None" if method == "__init__" else _word(str(shown.return_annotation), known, "Any")
+    if broadcasts:
+        given = _results(function) if isinstance(function, Function) else "Any"
+    return inspect.Signature(made, return_annotation=CText(given), __validate_parameters__=False)
+
+
+def _word(said: str, known: Collection[str], null: str) -> str:
+    """The type that an annotation of ours means; null: what else a NULL of C is."""
+    if said[:1] == "(" and said[-1:] == ")":
+        return f"tuple[{', '.join(_word(each, known, null) for each in arguments(said[1:-1]))}]"
+    if said in known:
+        return f"{said} | {null}" if null else said
+    array = _ARRAY.match(said)
+    if array is not None:
+        return "ArrayLike" if null == "None" else _array(array[1])
+    word = said if said == "None" else _KINDS.get(_dtype_kind(said), "Any")
+    return f"{'_Text' if null == 'None' else word} | {null}" if word == "str" and null else word
+
+
+def _dtype_kind(name: str) -> str:
+    try:
+        return np.dtype(name).kind if name else ""
+    except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that it does not know
+        return ""
+
+
+def _array(name: str) -> str:
+    plain = re.fullmatch(r"u?int(8|16|32|64|c)|float(16|32|64)|complex(64|128)", name) or name == "intc"
+    return f"NDArray[np.{'bool_' if name == 'bool' else name}]" if plain or name == "bool" else "NDArray[Any]"
+
+
+def _input(kind: Any, c_type: str) -> str:
+    """Of a function that broadcasts: an input, out=, or an extra argument."""
+    if kind != inspect.Parameter.KEYWORD_ONLY:
+        return "ArrayLike"
+    if "*" in c_type:
+        return "_Text | None" if "char" in c_type else "Any"
+    words = [word for word in c_type.split() if word != "const"]
+    return _KINDS.get(_dtype_kind(load("cwrapjit.kernels.numbers").dtype_of(words) or ""), "Any")
+
+
+def _results(function: Function) -> str:
+    """What it gives: arrays, where its signature has dims."""
+    outputs = function.signature.partition("->")[2].strip()
+    dims = re.findall(r"\w+\(([^()]*)\)", outputs)
+    sets = [each.partition("-> ")[2].split(", ") for each in function.types]
+    made = []
+    for k, each in enumerate(dims):
+        names = {dtypes[k] if len(dtypes) == len(dims) else "" for dtypes in sets}
+        made.append("Any" if not each else _array(names.pop() if len(names) == 1 else ""))
+    is_tuple = len(made) != 1 or outputs[0] == "("
+    return "None" if not made else f"tuple[{', '.join(made)}]" if is_tuple else made[0]
