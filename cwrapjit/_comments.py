@@ -7,11 +7,12 @@ import re
 
 from cwrapjit._tokens import CONTROL
 
-# A comment that begins its line, and the head of what follows without an empty line between.
+# A comment that begins its line, and the head of a function that follows without an empty line between.
+# Comments without one match, too: none is looked at twice.
 _COMMENTED = re.compile(
-    r"^[ \t]*(/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//.*(?:\n[ \t]*//.*)*(?=\n))[ \t\r]*\n?"
+    r"^[ \t]*(/\*(?:[^*]*\*+(?:[^/*][^*]*\*+)*/|[^\0]*)|//.*(?:\n[ \t]*//.*)*$)(?:[ \t\r]*\n?"
     r"(?:[ \t]*__attribute__[ \t]*\(\(.*\)\)[ \t\r]*\n?)*"
-    r"([ \t]*[\w*][\w*\t\r ]*(?:\n[ \t]*[\w*][\w*\t\r ]*)*)\(",
+    r"([ \t]*[\w*][\w*\t\r ]*(?:\n[ \t]*[\w*][\w*\t\r ]*)*)\()?",
     re.MULTILINE,
 )
 _MARK = re.compile(r"[ \t]*(?:/\*[*!]*|//[/!]*|\*+(?![^\s*]))<?[ \t]?")  # C's, and Doxygen's
@@ -23,7 +24,7 @@ def commented(text: str) -> dict[str, str]:
     """By the names of functions, the comments above them. (And by some names that are no functions'.)"""
     found: dict[str, str] = {}
     for match in _COMMENTED.finditer(text) if "//" in text or "/*" in text else ():
-        words = re.findall(r"\w+", match[2])
+        words = re.findall(r"\w+", match[2] or "")
         if len(words) > 1 and CONTROL.isdisjoint(words):  # else it is a call in some body
             found.update(dict.fromkeys(words, match[1]))
     return found

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cwrapjit._cwrapjit import Dispatch, Function, module
+from cwrapjit._cwrapjit import Dispatch, Function, Instance, module
 from cwrapjit._imports import load
 from cwrapjit._signature import CText
 from cwrapjit._tokens import arguments
@@ -69,8 +69,8 @@ def write_stubs(module_or_library: Any, path: str | os.PathLike[str]) -> None:
 def _member(name: str, value: Any, known: Collection[str]) -> Iterator[str]:
     if isinstance(value, type) and issubclass(value, enum.Enum):
         yield f"class {name}(enum.IntEnum):"
-        yield from (f"    {each} = {int(number)}" for each, number in value.__members__.items())
-    elif isinstance(value, type):
+        yield from (f"    {each} = {number.value}" for each, number in value.__members__.items())
+    elif isinstance(value, type) and issubclass(value, Instance):
         yield f"class {name}(_Instance):"
         yield from (f"    {line}" for line in [*_inside(value, known), "..."])
     elif callable(value):
@@ -122,20 +122,20 @@ def _word(said: str, known: Collection[str], null: str) -> str:
     array = _ARRAY.match(said)
     if array is not None:
         return "ArrayLike" if null == "None" else _array(array[1])
-    word = said if said == "None" else _KINDS.get(_dtype_kind(said), "Any")
+    word = said if said == "None" else _KINDS.get(_dtype(said).kind, "Any")
     return f"{'_Text' if null == 'None' else word} | {null}" if word == "str" and null else word
 
 
-def _dtype_kind(name: str) -> str:
+def _dtype(name: str | None) -> np.dtype[Any]:
     try:
-        return np.dtype(name).kind if name else ""
+        return np.dtype(name or "O")
     except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that it does not know
-        return ""
+        return np.dtype("O")
 
 
 def _array(name: str) -> str:
-    plain = re.fullmatch(r"u?int(8|16|32|64|c)|float(16|32|64)|complex(64|128)", name) or name == "intc"
-    return f"NDArray[np.{'bool_' if name == 'bool' else name}]" if plain or name == "bool" else "NDArray[Any]"
+    dtype = _dtype(name)
+    return f"NDArray[{f'np.{dtype.type.__name__}' if dtype.kind in 'biufc' else 'Any'}]"
 
 
 def _input(kind: Any, c_type: str) -> str:
@@ -145,17 +145,15 @@ def _input(kind: Any, c_type: str) -> str:
     if "*" in c_type:
         return "_Text | None" if "char" in c_type else "Any"
     words = [word for word in c_type.split() if word != "const"]
-    return _KINDS.get(_dtype_kind(load("cwrapjit.kernels.numbers").dtype_of(words) or ""), "Any")
+    return _KINDS.get(_dtype(load("cwrapjit.kernels.numbers").dtype_of(words)).kind, "Any")
 
 
 def _results(function: Function) -> str:
     """What it gives: arrays, where its signature has dims."""
     outputs = function.signature.partition("->")[2].strip()
     dims = re.findall(r"\w+\(([^()]*)\)", outputs)
-    sets = [each.partition("-> ")[2].split(", ") for each in function.types]
-    made = []
-    for k, each in enumerate(dims):
-        names = {dtypes[k] if len(dtypes) == len(dims) else "" for dtypes in sets}
-        made.append("Any" if not each else _array(names.pop() if len(names) == 1 else ""))
+    by_output = zip(*(each.partition("-> ")[2].split(", ") for each in function.types), strict=False)
+    pairs = zip(dims, by_output, strict=False)
+    made = [_array(names[0] if len({*names}) == 1 else "") if dim else "Any" for dim, names in pairs]
     is_tuple = len(made) != 1 or outputs[0] == "("
     return "None" if not made else f"tuple[{', '.join(made)}]" if is_tuple else made[0]

@@ -56,7 +56,7 @@ def annotation(parameter: Parameter) -> str:
 
 def returns(result: Result, parameters: Iterable[Parameter]) -> str:
     """What a call gives, as annotation() calls it: tables.h's cwj_is_result() says what that is."""
-    given = [] if result.role in ("none", "status") else [result]
+    given: list[Parameter] = [] if result.role in ("none", "status") else [result]
     for each in parameters:
         role, is_out = each.role, each.intent == "out" and each.role not in ("hidden", "length")
         if role == "data" or is_out or (role == "value" and each.intent == "inout"):

@@ -66,6 +66,7 @@ def test_the_comment_above_is_in_the_docstring() -> None:
         "/* License. */\n#define M 1\n": "",
         "static int m; /* about m */\n": "",
         "// ------\n": "",
+        "/*\n// Not this.\ndouble f(double x)\n*/\n\n": "",
         "": "",
     }
     for above, wanted in told.items():
