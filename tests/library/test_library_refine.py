@@ -614,7 +614,7 @@ def test_outputs_are_cut_to_what_c_wrote():
     said = {"dims": {"to": "length", "x": "n"}, "out": "to", "check": ValueError}
     twice = lib.function(text, **said, hidden={"length": "bound(n)"})
     assert twice(np.array([1.0, 2.0])).tolist() == [1.0, 2.0, 1.0, 2.0]
-    assert str(twice.__signature__) == "(x: float64[:])"
+    assert str(twice.__signature__) == "(x: float64[:]) -> float64[:]"
     short = lib.function(text, **said, hidden={"length": "n"}, name="short")
     refuses(ValueError, r"t\.short\(\): status -1", short, np.ones(2))
     text, unused = text.replace("*to", "to[*length]"), ("length", "return")
