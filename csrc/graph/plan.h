@@ -15,8 +15,7 @@
  *           watch.c       what callers hold of the run before
  *           overwrite.c   inputs that a run may change
  *           turn.c        one thread at a time
- *           reference.c   perform(): nodes without C
- *           compare.c     perform() beside the C code
+ *           reference.c   perform(): nodes without C, and beside C code
  *           failure.c     which block failed, in words
  *
  * objects/  graph_object.c  the Python types of what link() returns, and of a binding of the caller's

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -142,9 +143,4 @@ if ({name} == NULL) {{
         return f"ndarray({self.dtype}, {self.ndim})"
 
 
-_made: dict[tuple[str, int], ndarray] = {}
-
-
-def array_of(dtype: str, ndim: int) -> ndarray:
-    """The same for arrays, as scalar_of()."""
-    return _made.get((dtype, ndim)) or _made.setdefault((dtype, ndim), ndarray(dtype, ndim))
+array_of = cache(ndarray)  # as scalar_of()

@@ -33,7 +33,8 @@ def check_flag(who: str, option: str, value: object) -> None:
 
 
 class Named:
-    """Pickled by the name of its class, which another import of the package may have now."""
+    """Shown as str() has it, pickled by the name of its class, which another import of the package may have
+    now."""
 
     __slots__ = ()
 
@@ -44,6 +45,9 @@ class Named:
         if isinstance(made, str):
             return made
         return now(made[0]), tuple(map(now, made[1])), *made[2:]
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 class Variable(Named, Shown):
@@ -69,9 +73,6 @@ class Variable(Named, Shown):
             place = f".{self.index}" if len(self.owner.outputs) > 1 else ""
             return f"{self.owner.op}{place}"
         return f"<{self.type}>"
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def clone(self, name: str | None = None) -> Variable:
         """A new variable of the same type, without owner."""
@@ -147,9 +148,6 @@ class Apply(Named):
 
     def __str__(self) -> str:
         return f"{self.op}({', '.join(map(str, self.inputs))})"
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def is_variable(value: object) -> bool:
@@ -234,9 +232,6 @@ class _Settings(Named):
 
     def __str__(self) -> str:
         return type(self).__name__
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 class CType(_Settings):

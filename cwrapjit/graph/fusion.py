@@ -91,17 +91,13 @@ class _Loop:
         self.steps: list[Step] = []
         made: dict[int, int] = {}
         for node in members:
-            (step,) = self._steps_of(node)
+            (step,) = node.op.steps([variable.type for variable in node.inputs])
             sources = [
                 made[id(v)] if id(v) in made else self._operand(replaced.get(id(v), v), name)
                 for v, name in zip(node.inputs, node.op.argument_names(), strict=True)
             ]
             self.steps.append(replace(step, sources=tuple(sources[k] for k in step.sources)))
             made[id(node.outputs[0])] = -len(self.steps)
-
-    @staticmethod
-    def _steps_of(node: Any) -> tuple[Step, ...]:
-        return node.op.steps([variable.type for variable in node.inputs])  # type: ignore[no-any-return]
 
     def _operand(self, variable: Any, name: str) -> int:
         for k, known in enumerate(self.operands):

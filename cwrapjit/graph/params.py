@@ -13,7 +13,8 @@ from cwrapjit._cwrapjit import declared_names
 from cwrapjit._words import KEYWORDS
 from cwrapjit.graph.base import CType, Named
 from cwrapjit.graph.enums import EnumType
-from cwrapjit.graph.parties import taken
+from cwrapjit.graph.parties import Party
+from cwrapjit.graph.words import ask_words
 
 _FIELD = re.compile(r"[A-Za-z_]\w*")
 
@@ -92,8 +93,9 @@ def _from_fields(method: str, *more: str) -> Callable[..., list[str]]:
     """Return a method that says what the fields' types say, each thing once."""
 
     def said(self: Any, c_compiler: Any = None) -> list[str]:
-        texts = [text for type in self.fields.values() for text in _listed(type, method)]
-        return list(dict.fromkeys([*more, *texts]))
+        parties = [Party(type, name, False, {}, name) for name, type in self.fields.items()]
+        texts = [text for party in parties for text in ask_words(party, method, "tcc")]
+        return list(filter(None, dict.fromkeys([*more, *texts])))
 
     return said
 
@@ -300,13 +302,3 @@ _SUB = {"fail": "{return -1;}"}  # the functions' own way out
 
 def _make_type(fields: dict[str, Any]) -> ParamsType:
     return ParamsType(**fields)
-
-
-def _listed(type: Any, method: str) -> list[str]:
-    """What a type answers, as a list; it gets c_compiler where it takes it."""
-    function = getattr(type, method, None)
-    if function is None:
-        return []
-    _, _, _, names = taken(function)
-    said = function(c_compiler=None) if "c_compiler" in names else function()
-    return [text for text in ([said] if isinstance(said, str) else said or ()) if text]

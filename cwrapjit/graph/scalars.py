@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -204,13 +205,7 @@ def _float_literal(value: float, dtype: str) -> str:
     return repr(value) + _SUFFIX.get(dtype, "")  # the shortest text with this very value
 
 
-_made: dict[str, Scalar] = {}
-
-
-def scalar_of(dtype: str) -> Scalar:
-    """The one object of that name, so that a graph asks it once."""
-    return _made.get(dtype) or _made.setdefault(dtype, Scalar(dtype))
-
+scalar_of = cache(Scalar)  # the one object of a name, so that a graph asks it once
 
 bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64 = map(scalar_of, DTYPES[:9])
 float16, float32, float64, complex64, complex128 = map(scalar_of, DTYPES[9:])

@@ -107,7 +107,7 @@ class _Sets:
             self.macros[name] = text
 
 
-def _ask_words(party: Party, method: str, compiler: str) -> Sequence[str]:
+def ask_words(party: Party, method: str, compiler: str) -> Sequence[str]:
     answer = party.ask(method, (), False, ("c_compiler", compiler) if method in _TOLD else None)
     if answer is MISSING or answer is None or isinstance(answer, str):
         return ("" if answer is MISSING else answer or "",)
@@ -196,7 +196,7 @@ def read_settings(values: Sequence[Value], nodes: Sequence[Node], texts: tuple[A
         for method in _ASKED:
             if method in silent:
                 continue
-            words = _ask_words(party, method, compiler or "tcc")
+            words = ask_words(party, method, compiler or "tcc")
             if any(words):
                 said.append((party, method, f"<cwrapjit {class_of(party.object)}.{method}>", words))
     for node in nodes:  # init code that a node wants for itself, behind that of types and ops

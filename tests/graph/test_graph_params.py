@@ -55,6 +55,26 @@ def test_fields_are_members_of_a_struct(mode: str) -> None:
     refuses(TypeError, lambda: weighted(2.0, None, 5, mode=mode)(1.0), "len()")
 
 
+def test_what_fields_say_is_looked_at_as_what_types_say() -> None:
+    class Odd(cg.Scalar):
+        def c_headers(self, c_compiler: Any) -> list[Any]:
+            assert c_compiler == "tcc"
+            return ["<math.h>", 1]
+
+    class Silent(cg.Scalar):
+        def c_libraries(self) -> list[str]:
+            raise NotImplementedError
+
+    def linked(field: Any) -> Any:
+        op = Weighted()
+        op.params_type = cg.ParamsType(scale=field, weights=PARAMS.fields["weights"], label=cg.generic)
+        x = cg.float64("x")
+        return cj.link([x], op(x))
+
+    refuses(TypeError, lambda: linked(Odd("float64")), "c_headers of Odd, variable scale", "list of str")
+    assert linked(Silent("float64"))(10.0) == 23.5
+
+
 @pytest.mark.row("T07i")
 def test_two_ops_with_other_values_share_the_struct() -> None:
     x = cg.float64("x")

@@ -96,20 +96,13 @@ cwj_array_prepare(PyArrayObject **array, PyObject *py, int type, int ndim, const
     return *array != NULL ? 0 : -1;
 }
 
-static bool
-is_fortran(PyArrayObject *array)
-{
-    return PyArray_IS_F_CONTIGUOUS(array) && !PyArray_IS_C_CONTIGUOUS(array);
-}
-
 int
 cwj_array_copy(PyArrayObject **array, PyObject *py, PyArrayObject *from)
 {
-    if (cwj_array_prepare(array, py, PyArray_TYPE(from), PyArray_NDIM(from), PyArray_DIMS(from),
-                          is_fortran(from)) < 0) {
-        return -1;
-    }
-    return PyArray_CopyInto(*array, from);
+    int fortran = PyArray_IS_F_CONTIGUOUS(from) && !PyArray_IS_C_CONTIGUOUS(from);
+    int status = cwj_array_prepare(array, py, PyArray_TYPE(from), PyArray_NDIM(from),
+                                   PyArray_DIMS(from), fortran);
+    return status < 0 ? -1 : PyArray_CopyInto(*array, from);
 }
 
 /* ---- shapes -------------------------------------------------------------------- */

@@ -11,10 +11,7 @@ int cwj_reference_perform(const cwj_graph_plan *plan, int node, PyObject *const 
 PyObject *cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *storages,
                                bool copy);
 
-/* Runs perform() on these inputs and compares what C left in the storages (compare.c). Returns
+/* Runs perform() on these inputs and compares what C left in the storages. Returns
  * 0, or -1 with ValueError that names the first output that differs, with both values. */
 int cwj_reference_compare(const cwj_graph_plan *plan, int node, PyObject *inputs,
                           PyObject *const *storages);
-
-/* New lists of one object, filled by perform(). */
-PyObject *cwj_reference_outputs(const cwj_graph_plan *plan, int node, PyObject *inputs);

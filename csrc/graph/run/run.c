@@ -4,6 +4,7 @@
 #include "base/debug/zones.h"
 #include "base/heat.h"
 #include "base/raised.h"
+#include "base/tuples.h"
 #include "graph/run/failure.h"
 #include "graph/code/guarded.h"
 #include "graph/run/overwrite.h"
@@ -28,26 +29,19 @@ copy_value(PyObject *from, PyObject *to)
 static int
 update_inputs(const cwj_binding *self, const cwj_graph_plan *plan)
 {
-    int status = 0;
-    PyObject **values = cwj_allocate((size_t)plan->ninputs + 1, sizeof(*values)); /* owned */
-    if (values == NULL) {
-        return -1;
+    PyObject *values = PyTuple_New(plan->ninputs);
+    for (int i = 0; i < plan->ninputs && values != NULL; i++) {
+        int from = plan->variables[i].update;
+        cwj_tuple_fill(&values, i,
+                       from < 0 ? Py_NewRef(Py_None) : cwj_storage_get(self->storages[from]));
     }
+    int status = values == NULL ? -1 : 0;
     for (int i = 0; i < plan->ninputs && status == 0; i++) {
         if (plan->variables[i].update >= 0) {
-            values[i] = cwj_storage_get(self->storages[plan->variables[i].update]);
-            status = values[i] == NULL ? -1 : 0;
+            status = cwj_storage_put(self->storages[i], PyTuple_GET_ITEM(values, i));
         }
     }
-    for (int i = 0; i < plan->ninputs && status == 0; i++) {
-        if (plan->variables[i].update >= 0) {
-            status = cwj_storage_put(self->storages[i], values[i]);
-        }
-    }
-    for (int i = 0; i < plan->ninputs; i++) {
-        Py_XDECREF(values[i]);
-    }
-    PyMem_Free(values);
+    Py_XDECREF(values);
     return status;
 }
 
