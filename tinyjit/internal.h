@@ -406,8 +406,7 @@ void tj_reading_write(bool as_libtcc, tj_text *text);
 /* The parts of the usual preceding text that a text needs. */
 typedef struct tj_needs {
     tj_names *names; /* owned: all names in the text; NULL: it may need everything */
-    bool mathematics; /* the text uses a name of tj_mathematics(); `names` then includes all names
-                        there */
+    bool mathematics; /* the text uses tj_mathematics(), whose names are then in `names` */
 } tj_needs;
 
 void tj_needs_init(tj_needs *needs, const tj_environment *environment, const char *text);

@@ -1,10 +1,8 @@
-/* build.c: one text through the system's compiler, step by step: what it reads,
- * its run, and its object as code in memory.
+/* build.c: compiles one text with the system's compiler, step by step: the text that it reads, its run, and
+ * its object as code in memory.
  *
- * The object is not trusted. Its form was checked before libtcc reads it; behind
- * each text stands a function that shows whether data and code found each other
- * when libtcc had placed them.
- */
+ * The object is not trusted. Its form is checked before libtcc reads it. A function after each text shows
+ * whether its references to data are correct after libtcc has placed them. */
 #include "internal.h"
 
 #include <stdint.h>
@@ -19,9 +17,9 @@ static const tj_environment *environment_of(const tj_build *build)
     return build->environment ? build->environment : &no_environment;
 }
 
-/* ---- what a build needs -------------------------------------------------------- */
+/* ---- the parts of a build ------------------------------------------------------ */
 
-/* The process' environment, but for the language: what the compiler says is read. */
+/* Copies the process' environment, except the language, because the compiler's messages are parsed. */
 static void copy_variables(tj_words *variables)
 {
     static const char *const languages[] = {"LC_ALL=", "LANGUAGE="};
@@ -64,9 +62,9 @@ void tj_build_clear(tj_build *build)
     *build = (tj_build){0};
 }
 
-/* ---- its steps ------------------------------------------------------------------- */
+/* ---- the steps of a build -------------------------------------------------------- */
 
-/* Behind each text: what shows that its addresses are right in memory. */
+/* Follows each text: a function that shows whether its addresses are correct in memory. */
 static const char self_check[] =
     "\nstatic const unsigned cwj_check_own[16] __attribute((aligned(64))) = {0x5eed1234u, 77};\n"
     "extern const unsigned cwj_check_shared;\n"
@@ -75,7 +73,7 @@ static const char self_check[] =
     "const void *cwj_check(int which)\n"
     "{ return which ? (const void *)&cwj_check_shared : (const void *)cwj_check_own; }\n";
 
-/* Where somebody waits for it, by the assembler alone. */
+/* For urgent jobs, in assembler only. */
 static const char quick_check[] =
 #if defined(__x86_64__)
     "\nstatic const unsigned cwj_check_own[16] __attribute((aligned(64), used)) = {0x5eed1234u, "
@@ -102,7 +100,7 @@ static bool is_sound(const tj_unit *unit)
            shared == tj_unit_symbol(unit, "cwj_check_shared") && *shared == 0x600dc0deu;
 }
 
-/* <tgmath.h> says cwj_pow. */
+/* <tgmath.h> uses the name cwj_pow. */
 static const char usual_names[] =
     "#define cwj_pow pow\n#define cwj_powf powf\n#define cwj_fmin fmin\n#define cwj_fminf fminf\n"
     "#define cwj_fmax fmax\n#define cwj_fmaxf fmaxf\n#define cwj_fdim fdim\n#define cwj_fdimf "
@@ -118,7 +116,7 @@ bool tj_build_makes_code(const tj_build *build)
     return build->kind == TJ_JOB_CODE || build->kind == TJ_JOB_EXPLAIN;
 }
 
-/* All that may be needed, where nobody waits or where compilers call functions by themselves. */
+/* A text needs everything, unless the job is urgent and compilers call no functions implicitly. */
 static void find_needs(const tj_build *build, tj_needs *needs)
 {
     *needs = (tj_needs){0};
@@ -140,7 +138,7 @@ bool tj_build_write(const tj_build *build, bool hides, tj_text *text)
     if (tj_compiler_sees_environment(build->text))
         tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
     if (!tj_build_makes_code(build) || environment_of(build)->own_mathematics)
-        tj_text_puts(text, usual_names); /* checks speak of the text as it is */
+        tj_text_puts(text, usual_names); /* checks report names as in the text */
     else if (needs.mathematics || !needs.names)
         tj_text_printf(text, "%s%s", build->fastmath ? "#define CWJ_FASTMATH\n" : "",
                        tj_mathematics());

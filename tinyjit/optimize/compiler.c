@@ -1,13 +1,11 @@
-/* compiler.c: which compiler the system has and how it is asked.
+/* compiler.c: finds the system's compiler and chooses its flags.
  *
- * The flags promise the tcc tier's bits, unless fastmath is asked for: nothing
- * fused, nothing reordered, no function of libm replaced by another or folded,
- * save those whose result is exact. -mno-fma alone does not do (fused_x86_64.c says
- * why): what comes out is looked at, and compiled without AVX-512 if need be.
- * What only changes errno is allowed where the text cannot ask for it.
+ * The flags give the same bits as the tcc tier, unless fastmath is requested: nothing is fused or reordered,
+ * and no function of libm is replaced or folded, except those with exact results. -mno-fma alone is not
+ * enough (see fused_x86_64.c): the machine code is checked, and compiled without AVX-512 if necessary.
+ * Optimizations that only change errno are allowed if the text cannot read it.
  *
- * All flags are known to gcc and to clang, so that nothing must be tried first.
- */
+ * Both gcc and clang accept all flags, so nothing must be tried first. */
 #include "internal.h"
 
 #include "os/paths.h"
@@ -25,7 +23,7 @@ static void add(tj_words *words, const char *word)
     tj_words_add(words, word, strlen(word));
 }
 
-/* "-I" and "dir" as one word. */
+/* Adds "-I" and "dir" as one word. */
 static void add_joined(tj_words *words, const char *flag, const char *value)
 {
     tj_text word = {0};
@@ -37,7 +35,7 @@ static void add_joined(tj_words *words, const char *flag, const char *value)
     tj_text_clear(&word);
 }
 
-/* Splits a command line. Returns false at a quote without end. */
+/* Splits a command line. Returns false if a quote is not closed. */
 static bool split(const char *line, tj_words *words)
 {
     static const char blanks[] = " \t\n\r\f\v";
@@ -63,9 +61,9 @@ static bool split(const char *line, tj_words *words)
     return fine;
 }
 
-/* ---- finding one ------------------------------------------------------------ */
+/* ---- finding a compiler ----------------------------------------------------- */
 
-/* Fills path with dir/name; true when that is a program. */
+/* Sets path to dir/name. Returns true if that is a program. */
 static bool is_program_in(const char *dir, size_t length, const char *name, tj_text *path)
 {
     tj_text_clear(path);
@@ -75,11 +73,12 @@ static bool is_program_in(const char *dir, size_t length, const char *name, tj_t
     return path->failed || tj_path_is_program(path->data);
 }
 
-/* Looks name up in the absolute folders of path. found is filled then. */
+/* Looks name up in the absolute folders of path. Returns true with the path in found. */
 static bool look_up(const char *name, const char *path, tj_text *found)
 {
     if (strchr(name, '/')) {
-        char *here = name[0] == '/' ? NULL : tj_path_here(); /* the folder may change later */
+        char *here = name[0] == '/' ? NULL : tj_path_here(); /* the current folder may change
+                                                                later */
         bool fine = here && is_program_in(here, strlen(here), name, found);
         if (!here) {
             tj_text_puts(found, name);
@@ -97,7 +96,7 @@ static bool look_up(const char *name, const char *path, tj_text *found)
     return false;
 }
 
-/* Turns the first word into a path. */
+/* Replaces the first word by the program's path. */
 static tj_status resolve(tj_words *words, const char *path, tj_error *error)
 {
     tj_text found = {0};
@@ -180,14 +179,14 @@ tj_status tj_compiler_copy(const tj_compiler *compiler, tj_compiler *copy, tj_er
     return TJ_OK;
 }
 
-static const char deep_brackets[] = "-fbracket-depth=100000"; /* graphs are blocks in blocks */
+static const char deep_brackets[] = "-fbracket-depth=100000"; /* graphs are nested blocks */
 
 /* ---- flags ------------------------------------------------------------------ */
 
 static const char *const common_flags[] = {
     "-std=gnu11",
     "-O3",
-    "-fPIC", /* libtcc reads wrong addresses from other code, in silence */
+    "-fPIC", /* without it libtcc silently uses wrong addresses */
     "-fno-semantic-interposition",
     "-fno-strict-aliasing",
     "-fwrapv",
@@ -196,8 +195,8 @@ static const char *const common_flags[] = {
     "-fno-asynchronous-unwind-tables",
     "-fno-stack-protector",
     "-g0", /* libtcc would relocate debug data, too */
-    "-U_FORTIFY_SOURCE", /* its functions would pass by the entry points of ours */
-    "-Uunix", /* names like others to libtcc */
+    "-U_FORTIFY_SOURCE", /* its functions would bypass our entry points */
+    "-Uunix", /* libtcc treats these as ordinary names */
     "-Ulinux",
     "-pipe",
     NULL,
@@ -205,14 +204,14 @@ static const char *const common_flags[] = {
 
 #if defined(__x86_64__)
 static const char *const this_machine[] = {"-march=native", NULL};
-/* gcc 12 fuses complex products with what AVX-512 has, -mno-fma or not. */
+/* gcc 12 fuses complex products with instructions of AVX-512, despite -mno-fma. */
 static const char *const not_fusing[] = {"-march=native", "-mno-avx512f", NULL};
-/* Much of what AVX-512 has is set up by gcc before its first function, and tried on each loop. */
+/* gcc takes long to set up AVX-512 before its first function, and tries it on each loop. */
 static const char *const without_avx512[] = {"-march=x86-64", "-mavx2",   "-mbmi", "-mbmi2",
                                              "-mlzcnt",       "-mpopcnt", NULL};
 static const char *const with_fma[] = {"-mfma", NULL};
 
-/* Where lzcnt and FMA's instructions came with AVX2, as they did everywhere. */
+/* Processors that have AVX2 and FMA also have lzcnt. */
 static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -225,11 +224,11 @@ static bool asks_for_avx512(const char *text)
     return strstr(text, "avx512"); /* target("avx512f") */
 }
 #else
-/* clang 14 knows no -march=native here. */
+/* clang 14 does not support -march=native here. */
 static const char *const this_machine[] = {"-mcpu=native", NULL};
-/* gcc 12 fuses complex products with FCMLA, which came after this. */
+/* gcc 12 fuses complex products with FCMLA, which this architecture lacks. */
 static const char *const not_fusing[] = {"-march=armv8-a", NULL};
-/* Functions for machines without LSE are in the static libgcc alone. */
+/* Functions for machines without LSE are only in the static libgcc. */
 static const char *const atomics_in_line[] = {"-mno-outline-atomics", NULL};
 
 static bool has_atomics(const char *text)
@@ -240,16 +239,16 @@ static bool has_atomics(const char *text)
 
 static const char *const unrolling_flags[] = {
     "-funroll-loops",
-    "--param=max-unroll-times=4", /* 8 times compile longer and run no faster */
+    "--param=max-unroll-times=4", /* 8 takes longer to compile and runs no faster */
     NULL,
 };
 
-/* Of gcc, where somebody waits: what takes a twentieth of the time and makes loops no faster. */
+/* For urgent jobs with gcc: disables passes that take a twentieth of the time and make loops no faster. */
 static const char *const hurried_flags[] = {"-fno-gcse", "-fno-schedule-insns2",
                                             "--param=vect-epilogues-nomask=0", NULL};
 
-/* Newer compilers refuse these by default, since such code computes something else than it
- * says. Other warnings are neither asked for nor shown. */
+/* Newer compilers refuse these by default, since such code does not compute what it seems to. Other warnings
+ * are neither enabled nor shown. */
 static const char *const refused[] = {
     "-Werror=implicit-int", "-Werror=implicit-function-declaration", "-Werror=int-conversion",
     "-Werror=incompatible-pointer-types", NULL};
@@ -262,7 +261,7 @@ static const char *const exact_flags[] = {
     NULL,
 };
 
-/* Unless the text calls fma(): then the code is looked at with that in mind. */
+/* Used unless the text calls fma(); then the check of the code accepts its instructions. */
 static const char *const no_fma[] = {
 #if defined(__x86_64__)
     "-mno-fma",
@@ -270,10 +269,10 @@ static const char *const no_fma[] = {
     NULL,
 };
 
-/* Tests for NaN and infinity keep their meaning, which -ffast-math alone takes away: */
+/* Tests for NaN and infinity keep their meaning, which -ffast-math alone would remove: */
 static const char *const fast_flags[] = {"-ffast-math", "-fno-finite-math-only", NULL};
 
-/* Functions that compilers fold or replace, and then by other bits than libm's. */
+/* Functions that compilers fold or replace, with other bits than libm's. */
 static const char *const inexact_functions[] = {
     "acos",  "acosh",    "asin",      "asinh",       "atan",  "atan2", "atanh",
     "cbrt",  "cos",      "cosh",      "erf",         "erfc",  "exp",   "exp10",
@@ -281,13 +280,14 @@ static const char *const inexact_functions[] = {
     "jn",    "lgamma",   "log",       "log10",       "log1p", "log2",  "logb",
     "pow",   "pow10",    "remainder", "remquo",      "sin",   "sinh",  "sincos",
     "tan",   "tanh",     "tgamma",    "y0",          "y1",    "yn",    "drem",
-    "scalb", "lgamma_r", "gamma_r",   "significand", "fmax",  "fmin", /* which of two zeros they give depends on the order */
+    "scalb", "lgamma_r", "gamma_r",   "significand", "fmax",  "fmin", /* the sign of a zero result
+                                                                         depends on the order */
     NULL,
 };
 
 static const char *const suffixes[] = {"", "f", "l", NULL};
 
-/* Calls visit with the names of inexact functions that the text may have. */
+/* Calls visit with the names of inexact functions that the text may contain. */
 static void visit_inexact(const tj_needs *needs, void (*visit)(void *context, const char *name),
                           void *context)
 {
@@ -304,7 +304,7 @@ static void visit_inexact(const tj_needs *needs, void (*visit)(void *context, co
     tj_text_clear(&word);
 }
 
-/* name: NULL without memory. */
+/* name: NULL if out of memory. */
 static void add_no_builtin(void *context, const char *name)
 {
     tj_words *words = context;
@@ -406,7 +406,7 @@ bool tj_compiler_sees_environment(const char *text)
     return names_any(text, words);
 }
 
-/* What the text cannot see need not be kept. */
+/* Effects that the text cannot observe need not be preserved. */
 static void add_blind_flags(const char *text, tj_words *words)
 {
     static const char *const errors[] = {"errno", "##", NULL};
@@ -416,7 +416,7 @@ static void add_blind_flags(const char *text, tj_words *words)
         add(words, "-frounding-math");
 }
 
-/* By its own name or behind a link such as cc. */
+/* Returns true if the compiler's name contains `part`, perhaps after resolving a link such as cc. */
 static bool is_called(const tj_compiler *compiler, const char *part)
 {
     char *real = tj_path_real(compiler->words[0]);
@@ -448,14 +448,14 @@ static bool is_clang(const tj_compiler *compiler)
 static void add_refused(const tj_compiler *compiler, tj_words *words)
 {
     tj_words_add_list(words, refused);
-    if (is_clang(compiler)) /* which gcc takes for another matter */
+    if (is_clang(compiler)) /* gcc has a separate warning for this */
         add(words, "-Wno-error=incompatible-pointer-types-discards-qualifiers");
 }
 
-/* None of the compiler's own macros and folders. */
+/* Disables the compiler's own macros and folders. */
 static const char *const as_libtcc_flags[] = {"-undef", "-nostdinc", NULL};
 
-/* Folders and macros. Compilers' own headers want their own macros. */
+/* Adds folders and macros. The compilers' own headers need their own macros. */
 static void add_environment(const tj_environment *environment, bool as_libtcc, tj_words *words)
 {
     const char *const *folders = tj_backend_include_dirs();
@@ -471,8 +471,8 @@ static void add_environment(const tj_environment *environment, bool as_libtcc, t
     }
 }
 
-/* What compilers say of loops, on standard error. clang's remarks have no places in text that is no
- * file; its records have, if there are lines for a debugger. */
+/* Options that report optimizations of loops on standard error. clang's remarks give no places in text from
+ * standard input; its records do, if the code has debugging lines. */
 static const char *const gcc_explains[] = {"-fopt-info-vec-optimized-missed", NULL};
 static const char *const clang_explains[] = {"-gline-tables-only",
                                              "-foptimization-record-passes=loop-vectorize", NULL};
@@ -507,8 +507,8 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
     add(words, tj_compiler_object_number(compiler) == 1 ? "-" : tj_process_path(3));
 }
 
-/* -fsyntax-only would be quicker, but gcc finds a missing return and variables without a
- * value in its optimizer, before these passes have used them, and in functions that it keeps. */
+/* -fsyntax-only would be faster, but gcc finds a missing return and uninitialised variables only in its
+ * optimizer, before these passes have used them, and only in functions that it keeps. */
 static const char *const gcc_check_flags[] = {"-fno-tree-ccp",
                                               "-fno-tree-fre",
                                               "-fno-tree-copy-prop",
@@ -549,9 +549,9 @@ void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment
     add(words, file ? file : "-");
 }
 
-/* ---- what compilers take for granted ----------------------------------------- */
+/* ---- functions that compilers call implicitly --------------------------------- */
 
-/* Kept open for good: code that outlives its function's last call may be in it. */
+/* The library is never closed, because code that uses it may outlive the last call of its function. */
 static const void *ask_library(void **handle, const char *library, const char *name)
 {
     if (!*handle)
@@ -570,8 +570,8 @@ const void *tj_compiler_symbol(const char *name)
     return name[0] == '_' ? ask_library(&libgcc, TJ_LIBGCC, name) : NULL;
 }
 
-/* What gcc calls vectors' functions of this machine: instructions, a mask or none, and lanes.
- * Sources: System V ABI for x86-64, vector functions; Vector Function ABI for AArch64. */
+/* gcc's names for vector functions of this machine: instruction set, mask or none, and lanes. Sources: System
+ * V ABI for x86-64, vector functions; Vector Function ABI for AArch64. */
 #if defined(__x86_64__)
 static const char *const variants[2][4] = {{"bN2", "cN4", "dN4", "eN8"},
                                            {"bN4", "cN8", "dN8", "eN16"}};
@@ -579,7 +579,7 @@ static const char *const variants[2][4] = {{"bN2", "cN4", "dN4", "eN8"},
 static const char *const variants[2][4] = {{"nN2", "sMx"}, {"nN2", "nN4", "sMx"}};
 #endif
 
-/* gcc takes the widest variant that the processor has, so all must be there. */
+/* gcc uses the widest variant that the processor supports, so all must exist. */
 static bool has_vectors(const char *name, bool is_float, int arguments)
 {
     char symbol[64];

@@ -1,17 +1,17 @@
-/* explain.c: what became of a text's loops: what the compiler said of them, how large they are, and
- * what they call.
- */
+/* explain.c: reports the optimizations of a text's loops: the compiler's messages, the sizes of functions,
+ * and the functions that they call. */
 #include "internal.h"
 
 #include "os/shared_object.h"
 
 static const tj_environment no_environment;
 
-/* The file that has a function, as the loader finds it; "" where nobody has it, or code in memory. */
+/* Returns the file that contains a function, as the loader finds it; "" if there is none, or for code in
+ * memory. */
 static const char *file_of(const tj_environment *environment, const char *name)
 {
     tj_symbol symbol = {0};
-    tj_compile_lock(); /* guards what is known of the process */
+    tj_compile_lock(); /* guards the cache of the process' symbols */
     bool found = tj_environment_find(environment, name, true, &symbol);
     const void *address = found ? symbol.address : tj_compiler_symbol(name);
     if (address && tj_in_program(address) && tj_libm_symbol(name))
@@ -25,7 +25,7 @@ tj_status tj_explain(const tj_environment *environment, int said, const tj_objec
                      tj_text *told, tj_error *error)
 {
     tj_said_read(said, told);
-    for (size_t i = 0; i < told->length; i++) /* clang writes by two ways into one file */
+    for (size_t i = 0; i < told->length; i++) /* clang writes two streams into one file */
         told->data[i] = told->data[i] ? told->data[i] : '\n';
     tj_text_puts(told, "\n");
     tj_status status = tj_object_sizes(object, told, error);

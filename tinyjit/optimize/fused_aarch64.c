@@ -1,24 +1,23 @@
-/* fused_aarch64.c: does machine code of arm64 multiply and add with one rounding?
+/* fused_aarch64.c: finds arm64 instructions that multiply and add with one rounding.
  *
- * Every arm64 has fused instructions, and -ffp-contract=off keeps compilers from making them of
- * a product and a sum. But gcc 12 recognises complex products in spite of it where the processor
- * has FCMLA (from Armv8.3 on, and in SVE), which rounds once. Code that has one is compiled again
- * for Armv8.0, where it is not to be had.
+ * Every arm64 processor has fused instructions, and -ffp-contract=off prevents compilers from using them for
+ * a product and a sum. But gcc 12 still recognises complex products if the processor has FCMLA (Armv8.3 and
+ * later, and SVE), which rounds once. Code that contains one is compiled again for Armv8.0, which has no
+ * FCMLA.
  *
- * All instructions have four bytes. What only intrinsics give (products of half floats or
- * bfloat16 into wider sums) is not looked for: who writes those asks for them.
+ * All instructions have four bytes. We do not look for instructions that only intrinsics produce (products of
+ * half floats or bfloat16 into wider sums), because their users ask for them.
  *
- * Source: Arm Architecture Reference Manual for A-profile (DDI 0487), C4.1, index by encoding.
- */
+ * Source: Arm Architecture Reference Manual for A-profile (DDI 0487), C4.1, index by encoding. */
 #include "internal.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* An instruction is of this kind when its bits under the mask are these. */
+/* An instruction is of this kind if its bits under the mask have this value. */
 typedef struct kind {
     uint32_t mask, bits;
-    bool is_complex; /* which no call of fma() becomes */
+    bool is_complex; /* fma() never becomes one */
 } kind;
 
 static const kind kinds[] = {
@@ -26,7 +25,7 @@ static const kind kinds[] = {
     {0xbf20fc00, 0x0e20cc00, false}, /* FMLA, FMLS of vectors */
     {0xbf60fc00, 0x0e400c00, false}, /* of half floats */
     {0xaf00b400, 0x0f001000, false}, /* by one element, scalar or vector */
-    {0xff200000, 0x65200000, false}, /* SVE: FMLA, FMLS, FMAD, FMSB and those that negate */
+    {0xff200000, 0x65200000, false}, /* SVE: FMLA, FMLS, FMAD, FMSB and their negated forms */
     {0xff20f800, 0x64200000, false}, /* SVE: by one element */
     {0xbf20e400, 0x2e00c400, true},  /* FCMLA */
     {0xbf009400, 0x2f001000, true},  /* by one element */

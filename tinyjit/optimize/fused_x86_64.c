@@ -1,27 +1,23 @@
-/* fused_x86_64.c: does machine code of x86-64 multiply and add with one rounding?
+/* fused_x86_64.c: finds x86-64 instructions that multiply and add with one rounding.
  *
- * gcc 12 recognises complex products and emits fused instructions for them in
- * spite of -ffp-contract=off, whenever the processor has them in any form:
- * AVX-512 brings some along that -mno-fma does not switch off. Doing without
- * AVX-512 costs up to half of the speed, so the code is looked at instead, and
- * compiled again without AVX-512 only when it does fuse.
+ * gcc 12 recognises complex products and emits fused instructions for them despite -ffp-contract=off, if the
+ * processor has them in any form. AVX-512 has some that -mno-fma does not disable. Code without AVX-512 can
+ * be half as fast, so the code is checked instead, and compiled again without AVX-512 only if it fuses.
  *
- * On x86-64 all such instructions are in the maps 0F38 (and 6, for half floats)
- * of the prefixes VEX and EVEX, with opcodes 96-9F, A6-AF and B6-BF. First every
- * byte counts as the first of an instruction, which finds too much now and then
- * and never too little. What is found is looked at again from instruction to
- * instruction. Should one be unknown there, the code counts as fused.
+ * On x86-64 all such instructions are in the maps 0F38 (and 6, for half floats) of the prefixes VEX and EVEX,
+ * with opcodes 96-9F, A6-AF and B6-BF. First every byte is treated as the first of an instruction. This
+ * sometimes finds too many, but misses none. If it finds any, the code is searched again, instruction by
+ * instruction. If that search meets an unknown instruction, the code counts as fused.
  *
- * Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2,
- * chapter 2 (formats, VEX in 2.3.5, EVEX in 2.7.1) and appendix A (opcode maps).
- */
+ * Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 (formats, VEX in
+ * 2.3.5, EVEX in 2.7.1) and appendix A (opcode maps). */
 #include "internal.h"
 
 enum {
     VEX2 = 0xc5,
     VEX3 = 0xc4,
     EVEX = 0x62,
-    MAP_ONE = 0, /* opcodes without 0F in front */
+    MAP_ONE = 0, /* opcodes without a 0F prefix */
     MAP_0F = 1,
     MAP_0F38 = 2,
     MAP_0F3A = 3,
@@ -29,17 +25,17 @@ enum {
     PREFIX_66 = 1
 };
 
-/* ---- any byte may be the first ------------------------------------------------ */
+/* ---- search at every byte ------------------------------------------------------ */
 
-/* Those that add and subtract in turn, 6 and 7 of each row, are what complex products become. A call of fma()
- * becomes one of the others. */
+/* Complex products use those that alternately add and subtract, 6 and 7 of each row. A call of fma() becomes
+ * one of the others. */
 static bool is_fused_opcode(unsigned char opcode, bool calls_fma)
 {
     unsigned last = opcode & 0x0f;
     return opcode >= 0x96 && opcode <= 0xbf && last >= 6 && (!calls_fma || last <= 7);
 }
 
-/* Bytes from the first one of a prefix on, five at least. */
+/* `code` points to the first byte of a prefix; at least five bytes can be read. */
 static bool is_fused(const unsigned char *code, bool calls_fma)
 {
     unsigned map = code[1] & 7u;
@@ -58,19 +54,19 @@ static bool may_fuse(const unsigned char *code, size_t size, bool calls_fma)
     return false;
 }
 
-/* ---- from instruction to instruction ------------------------------------------- */
+/* ---- search by instructions ---------------------------------------------------- */
 
-/* One instruction, as far as its length depends on it. */
+/* One instruction: the facts that determine its length. */
 typedef struct instruction {
-    const unsigned char *at, *end; /* what is read next, and the end of the code */
-    bool short_operand;            /* prefix 66: immediates of two bytes */
+    const unsigned char *at, *end; /* the next byte, and the end of the code */
+    bool short_operand;            /* prefix 66: immediates have two bytes */
     bool wide;                     /* REX.W */
     bool vector;                   /* VEX or EVEX */
     int map;
     unsigned char opcode;
 } instruction;
 
-/* A byte, or 0 behind the end, where nothing is believed any more. */
+/* Returns the next byte, or 0 after the end; the result is then not used. */
 static unsigned char next_byte(instruction *this)
 {
     return this->at < this->end ? *this->at++ : 0;
@@ -108,8 +104,8 @@ static void read_opcode(instruction *this)
     this->opcode = byte;
 }
 
-/* Does a byte that names operands follow? 1: yes, 0: no, -1: the instruction is not known here.
- * Of the opcodes without 0F, those are known that compilers emit. */
+/* Says whether a ModRM byte follows. 1: yes, 0: no, -1: the instruction is not known here. Of the opcodes
+ * without 0F, only those that compilers emit are known. */
 static int has_operands(const instruction *this)
 {
     unsigned char op = this->opcode;
@@ -137,7 +133,7 @@ static int has_operands(const instruction *this)
                : -1;
 }
 
-/* Reads the byte that names operands, and the address behind it. Returns it. */
+/* Reads and returns the ModRM byte, and skips the address after it. */
 static unsigned char read_operands(instruction *this)
 {
     unsigned char byte = next_byte(this);
@@ -154,7 +150,7 @@ static unsigned char read_operands(instruction *this)
     return byte;
 }
 
-/* Bytes of the constant at the end. */
+/* Returns the size of the constant at the end, in bytes. */
 static int immediate_size(const instruction *this, unsigned char operands)
 {
     unsigned char op = this->opcode;

@@ -1,15 +1,12 @@
-/* jobs.c: jobs for the system's compiler, their queue and the threads that do them; build.c
- * has the steps of a compilation.
+/* jobs.c: manages jobs for the system's compiler, their queue and the threads that run them; build.c has the
+ * steps of a compilation.
  *
- * One lock guards all jobs and the pool; it is never held while something is
- * compiled, loaded, freed or waited for, and never together with the lock around
- * libtcc. A job has two shares at most, its owner's and, from its start to its
- * end, the pool's; the last one frees it.
+ * One lock guards all jobs and the pool. It is never held during compiling, loading, freeing or waiting, and
+ * never together with the lock around libtcc. A job has at most two shares: its owner's and, from its start
+ * to its end, the pool's. The last one frees it.
  *
- * Threads start when there is work and end when there was none for a while: a program that
- * forks then has one thread less. fork() takes the lock, and the child begins with an empty
- * queue and without threads.
- */
+ * Threads start if there is work and end after some time without work, so that a program that forks then has
+ * one thread less. fork() takes the lock, and the child begins with an empty queue and without threads. */
 #define _GNU_SOURCE 1 /* for os/threads.h */
 #include "internal.h"
 
@@ -19,10 +16,10 @@
 
 enum {
     MOST_THREADS = 64,
-    STACK_BYTES = 512 << 10 /* libtcc has a stack of its own */
+    STACK_BYTES = 512 << 10 /* libtcc uses a separate stack */
 };
 #define IDLE_SECONDS 1.0
-#define USUAL_SECONDS 60.0 /* what a compilation may take */
+#define USUAL_SECONDS 60.0 /* the default limit of a compilation */
 
 struct tj_job {
     tj_build build; /* owned */
@@ -31,37 +28,37 @@ struct tj_job {
 
     /* Guarded by the lock. */
     int shares;
-    bool given_up; /* the owner has gone */
+    bool given_up; /* the owner has freed the job */
     tj_job_state state;
-    bool unstarted;       /* it has failed for want of a thread: it may start again */
-    char *failure;        /* owned */
-    tj_messages messages; /* owned: what the compiler said of the text */
-    tj_unit *unit;        /* owned; the code of a job that is ready */
-    char *told;           /* owned: what one that explains has to tell */
-    tj_job *next;         /* in the queue */
+    bool unstarted; /* it failed because no thread could be started, and may start again */
+    char *failure; /* owned */
+    tj_messages messages; /* owned: the compiler's messages about the text */
+    tj_unit *unit; /* owned: the code of a job that is ready */
+    char *told; /* owned: the report of a job that explains */
+    tj_job *next; /* the next in the queue */
 };
 
 typedef struct worker {
     pthread_t thread;
     bool used;
-    tj_job *job;       /* what it does now */
-    tj_pipework files; /* of the running compiler */
+    tj_job *job; /* its current job */
+    tj_pipework files; /* the files of the running compiler */
 } worker;
 
 static struct {
-    pthread_cond_t work;   /* something is queued, or it is time to stop */
-    pthread_cond_t news;   /* a job is ready or failed */
+    pthread_cond_t work; /* something is queued, or threads must stop */
+    pthread_cond_t news; /* a job is ready or failed */
     tj_job *first, **last; /* the queue */
-    int queued;            /* its length */
+    int queued; /* the length of the queue */
     worker workers[MOST_THREADS];
-    int threads, idle; /* all, and those that wait for work */
-    int busy;          /* those that have a job, or what is left of it */
-    int coming;        /* those that have not looked for work yet */
+    int threads, idle; /* all threads, and those that wait for work */
+    int busy; /* threads with a job, or with its clean-up */
+    int coming; /* threads that have not looked for work yet */
     int processes;
     double seconds;
     bool stopping;
-    char *failure;   /* owned: the last one of any job */
-    tj_job *orphans; /* of the process that this one was forked from, to be freed */
+    char *failure; /* owned: the last failure of any job */
+    tj_job *orphans; /* jobs of the parent process, to be freed in this one */
 } pool;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -69,7 +66,7 @@ static pthread_once_t set_up = PTHREAD_ONCE_INIT;
 
 /* ---- the lock and fork ------------------------------------------------------- */
 
-/* Without threads and queue. */
+/* Resets the pool: no threads, no queue. */
 static void begin_anew(void)
 {
     for (int i = 0; i < MOST_THREADS; i++)
@@ -91,18 +88,18 @@ static void unlock(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Gives the pool's share of a job back, which starts anew. */
+/* Gives back the pool's share of a job and resets the job. */
 static void take_back(tj_job *job)
 {
     job->state = TJ_JOB_NEW;
     job->next = NULL;
-    if (--job->shares == 0) { /* not freed here: the lock around libtcc may be taken */
+    if (--job->shares == 0) { /* not freed here: the lock around libtcc may be held */
         job->next = pool.orphans;
         pool.orphans = job;
     }
 }
 
-/* The parent's threads and processes are the parent's. */
+/* The child must not touch the parent's threads and processes. */
 static void after_fork_in_child(void)
 {
     for (int i = 0; i < MOST_THREADS; i++) {
@@ -136,7 +133,7 @@ static void lock(void)
 
 /* ---- jobs ---------------------------------------------------------------------- */
 
-/* For who gives the last share back; lock not held. */
+/* Called by the owner of the last share, without the lock. */
 static void destroy(tj_job *job)
 {
     tj_unit_free(job->unit);
@@ -148,7 +145,7 @@ static void destroy(tj_job *job)
     tj_live_add(TJ_LIVE_JOBS, -1);
 }
 
-/* Lock held. Keeps the reason, also for tj_optimizer_last_failure() unless that stops. */
+/* Lock held. Stores the reason, and also as tj_optimizer_last_failure(), unless the pool is stopping. */
 static void fail(tj_job *job, const char *reason)
 {
     tj_free(job->failure);
@@ -161,7 +158,8 @@ static void fail(tj_job *job, const char *reason)
     pthread_cond_broadcast(&pool.news);
 }
 
-/* Lock held. True when the job was in the queue and is no more: the pool's share is given back. */
+/* Lock held. Removes the job from the queue and gives back the pool's share. Returns true if it was in the
+ * queue. */
 static bool leave_queue(tj_job *job)
 {
     for (tj_job **at = &pool.first; *at; at = &(*at)->next) {
@@ -173,19 +171,19 @@ static bool leave_queue(tj_job *job)
         job->next = NULL;
         job->shares--;
         pool.queued--;
-        pthread_cond_broadcast(&pool.news); /* to tj_optimizer_settle() */
+        pthread_cond_broadcast(&pool.news); /* for tj_optimizer_settle() */
         return true;
     }
     return false;
 }
 
-/* ---- doing one: in a thread of the pool, lock not held ----------------------------- */
+/* ---- running a job: in a thread of the pool, lock not held -------------------------- */
 
-/* What a worker makes of its job. */
+/* The result of a job. */
 typedef struct tj_outcome {
     tj_unit *unit; /* owned */
     const void *address;
-    tj_text told;         /* owned */
+    tj_text told; /* owned */
     tj_messages messages; /* owned */
     tj_error error;
 } tj_outcome;
@@ -197,7 +195,7 @@ static bool must_stop(void *context)
            __atomic_load_n(&pool.stopping, __ATOMIC_ACQUIRE);
 }
 
-/* The files are made, known and closed under the lock: a forked child closes its
+/* Creates the files. They are created, stored and closed under the lock, so that a forked child can close its
  * copies. */
 static tj_status open_files(worker *this, const tj_text *text, double *seconds, tj_error *error)
 {
@@ -218,7 +216,7 @@ static void close_files(worker *this)
     unlock();
 }
 
-/* Runs the compiler. *hides: divisors are hidden; they are, afterwards. */
+/* Runs the compiler. *hides: hide divisors if possible; set to whether any was hidden. */
 static tj_status run(worker *this, bool narrow, bool *hides, tj_outcome *outcome)
 {
     const tj_build *build = &this->job->build;
@@ -236,7 +234,8 @@ static tj_status run(worker *this, bool narrow, bool *hides, tj_outcome *outcome
     return status;
 }
 
-/* What the compiler says of the text as people wrote it. */
+/* Runs the compiler on the text without hidden divisors, so that its messages are about the text as
+ * written. */
 static void run_plainly(worker *this, bool narrow, tj_outcome *outcome)
 {
     tj_outcome plain = {0};
@@ -251,7 +250,7 @@ static void run_plainly(worker *this, bool narrow, tj_outcome *outcome)
     tj_error_clear(&plain.error);
 }
 
-/* Runs the compiler and looks at its object. */
+/* Runs the compiler and checks its object. */
 static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_outcome *outcome)
 {
     bool hides = true;
@@ -265,15 +264,16 @@ static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_ou
         return status;
     status = tj_object_look(object, &outcome->error);
     if (status == TJ_COMPILE_FAILED && this->job->build.kind == TJ_JOB_EXPLAIN) {
-        tj_error_clear(&outcome->error); /* it may have lines, as it is not to be loaded */
+        tj_error_clear(&outcome->error); /* this object is not loaded, so it may have debugging
+                                            lines */
         tj_error_init(&outcome->error);
         status = TJ_OK;
     }
     return status;
 }
 
-/* Same bits: what fuses is compiled once more without what it needs for that; on x86-64 without
- * instructions for fma(), too. */
+/* Code that fuses would give other bits, so it is compiled again without the instruction sets that allow it;
+ * on x86-64 also without instructions for fma(). */
 static tj_status make_code(worker *this, tj_outcome *outcome)
 {
     const tj_build *build = &this->job->build;
@@ -293,7 +293,7 @@ static tj_status make_code(worker *this, tj_outcome *outcome)
     return status;
 }
 
-/* Lock held: ready() must not come after the owner has gone. */
+/* Lock held, because ready() must not be called after tj_job_free(). */
 static void publish(tj_job *job, tj_status status, tj_outcome *outcome)
 {
     const tj_error *error = &outcome->error;
@@ -314,7 +314,7 @@ static void publish(tj_job *job, tj_status status, tj_outcome *outcome)
     pthread_cond_broadcast(&pool.news);
 }
 
-/* Does this->job and gives the pool's share of it back. */
+/* Runs this->job and gives back the pool's share of it. */
 static void do_job(worker *this)
 {
     tj_job *job = this->job;
@@ -339,7 +339,7 @@ static void do_job(worker *this)
 
 /* ---- threads ------------------------------------------------------------------- */
 
-/* Lock held. The next job, or NULL: the thread should end. */
+/* Lock held. Returns the next job, or NULL if the thread should end. */
 static tj_job *wait_for_work(void)
 {
     struct timespec end = tj_time_in(IDLE_SECONDS);
@@ -351,7 +351,7 @@ static tj_job *wait_for_work(void)
     tj_job *job = pool.stopping || pool.threads > pool.processes ? NULL : pool.first;
     if (job) {
         leave_queue(job);
-        job->shares++; /* the thread has it now */
+        job->shares++; /* the thread holds this share */
         pool.busy++;
     }
     return job;
@@ -371,7 +371,7 @@ static void *work(void *argument)
         pthread_cond_broadcast(&pool.news);
     }
     pool.threads--;
-    if (!pool.stopping) { /* else tj_optimizer_stop() waits for the thread */
+    if (!pool.stopping) { /* otherwise tj_optimizer_stop() waits for the thread */
         this->used = false;
         pthread_detach(pthread_self());
     }
@@ -379,7 +379,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Lock held. Returns 0, or why the system gives no thread. */
+/* Lock held. Returns 0, or the errno value if the system starts no thread. */
 static int start_thread(void)
 {
     worker *this = pool.workers;
@@ -394,7 +394,8 @@ static int start_thread(void)
     return failed;
 }
 
-/* Lock held. As many as have something to do. Returns 0, or why there are not so many. */
+/* Lock held. Starts as many threads as there is work for. Returns 0, or the errno value if one cannot
+ * start. */
 static int start_threads(void)
 {
     int failed = 0;
@@ -403,8 +404,8 @@ static int start_threads(void)
     return failed;
 }
 
-/* Lock held. Queues a job, with a share of it for the pool, and sees to a thread.
- * Returns false when the system gives no thread: the job has failed then, and may start again. */
+/* Lock held. Queues a job, gives the pool a share of it, and makes sure that there is a thread. Returns false
+ * if no thread can be started: the job has then failed, and may start again. */
 static bool enqueue(tj_job *job)
 {
     tj_job **at = job->build.urgent ? &pool.first : pool.last;
@@ -431,7 +432,7 @@ static bool enqueue(tj_job *job)
     return false;
 }
 
-/* ---- for those who want something done ---------------------------------------------- */
+/* ---- the public functions ------------------------------------------------------------- */
 
 static void destroy_orphans(void)
 {
@@ -467,7 +468,7 @@ void tj_job_free(tj_job *job)
     if (!job)
         return;
     lock();
-    __atomic_store_n(&job->given_up, true, __ATOMIC_RELEASE); /* a running compiler is ended */
+    __atomic_store_n(&job->given_up, true, __ATOMIC_RELEASE); /* ends a running compiler */
     leave_queue(job);
     bool last = --job->shares == 0;
     unlock();
@@ -574,7 +575,8 @@ void tj_optimizer_stop(void)
 {
     lock();
     __atomic_store_n(&pool.stopping, true, __ATOMIC_RELEASE);
-    for (tj_job *job; (job = pool.first);) { /* which nobody will do: its owner's share is left */
+    for (tj_job *job; (job = pool.first);) { /* nothing runs these; only their owners' shares are
+                                                left */
         leave_queue(job);
         fail(job, "stopping");
     }

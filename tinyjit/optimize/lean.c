@@ -1,18 +1,17 @@
-/* lean.c: what must stand in front of a text that a running call waits for. Declaring what the
- * text does not name takes a tenth of such a compilation.
+/* lean.c: finds the parts of the prelude that a text needs, for urgent jobs. Unneeded declarations take a
+ * tenth of such a compilation.
  *
- * A text tells what it names if it reads no file, puts no names together and knows no
- * macros but its own and ours. Then it gets those headers of the prelude that define or declare
- * one of its names, and tj_mathematics() where it names a function of that. Too much is harmless;
- * what is missing is an error for the compiler, but for functions of tj_mathematics().
- */
+ * The names that a text uses are known if it includes no file, does not use ##, and contains no macros except
+ * its own and ours. Then it gets those headers of the prelude that define or declare one of its names, and
+ * tj_mathematics() if it names one of those functions. Unneeded headers are harmless. A missing one is a
+ * compiler error, except for functions of tj_mathematics(). */
 #include "internal.h"
 
 #include <string.h>
 
 /* ---- the prelude's parts ------------------------------------------------------ */
 
-/* Headers that nothing else in the prelude needs. */
+/* Headers that no other part of the prelude needs. */
 static const char *const headers[] = {
     "STDINT", "LIMITS", "FLOAT", "MATH", "STRING", "STDLIB", "STDIO", NULL,
 };
@@ -20,7 +19,7 @@ static const char *const headers[] = {
 static const char guard[] = "#ifndef CWJ_ISO_";
 
 typedef struct part {
-    const char *text; /* in the prelude */
+    const char *text; /* points into the prelude */
     size_t length;
     bool is_header;
 } part;
@@ -47,7 +46,7 @@ static bool is_header(const char *at)
     return false;
 }
 
-/* Nothing stands in front of a # there. */
+/* The prelude has no blanks before a #. */
 static const char *behind_header(const char *at)
 {
     int depth = 0;
@@ -68,7 +67,7 @@ static part part_at(const char *at)
     return (part){at, (size_t)(end - at), header};
 }
 
-/* ---- what a text names ---------------------------------------------------------- */
+/* ---- the names of a text ---------------------------------------------------------- */
 
 static bool reads_files(const tj_names *names)
 {
@@ -79,7 +78,7 @@ static bool reads_files(const tj_names *names)
     return false;
 }
 
-/* # and ## spelled otherwise, and functions by their builtins' names. */
+/* Returns true if the text contains other spellings of # and ##, or builtin names of functions. */
 static bool spells_otherwise(const char *text)
 {
     return strstr(text, "%:") || strstr(text, "__builtin_");
@@ -137,13 +136,14 @@ bool tj_needs_name(const tj_needs *needs, const char *name)
 
 /* ---- the prelude ------------------------------------------------------------------ */
 
-/* Two sets of names, and whether a third one has a name of the first that is not in the other. */
+/* Compares two sets of names with a third: found is set if the third has a name of the first that is not in
+ * the second. */
 typedef struct comparison {
     const tj_names *wanted, *usual;
     bool found;
 } comparison;
 
-/* No header declares a name of one letter; their parameters have such. */
+/* Ignores names of one letter: headers declare none, but their parameters have such names. */
 static void compare(void *context, const char *name)
 {
     comparison *this = context;
@@ -163,7 +163,7 @@ static bool is_needed(const part *this, const tj_names *wanted, const tj_names *
     return result.found;
 }
 
-/* The names of what every text gets: they ask for no header. */
+/* Collects the names that every text uses; they require no header. */
 static bool collect_usual(tj_names *names)
 {
     static const char keywords[] = "define undef if ifdef ifndef else elif endif defined "

@@ -1,16 +1,12 @@
-/* object.c: a look into a relocatable ELF file before libtcc loads it.
+/* object.c: checks a relocatable ELF file before libtcc loads it.
  *
- * The file comes from a process that we do not control, and libtcc trusts what
- * it reads. So everything that libtcc follows is checked here first: every
- * offset lies in the file, every index in its table, every name ends. Sections
- * and relocations are accepted by name and number, not refused: what is not
- * known is not loaded. What libtcc would do otherwise than the compiler meant is
- * settled before that.
+ * The file comes from a process that we do not control, and libtcc trusts it. Everything that libtcc reads is
+ * therefore checked here first: every offset lies in the file, every index in its table, every name is
+ * terminated. Sections and relocations are accepted only by known names and numbers; others are not loaded.
+ * Parts that libtcc would read differently from the compiler's intention are rewritten before that.
  *
- * Data that the code may write is refused, unless the caller says that this code is
- * the only one. A second copy of it beside the tcc tier's would change what a
- * function computes.
- */
+ * Writable data is refused, unless the caller says that this code is the only copy. A second copy of the
+ * data, in addition to the tcc tier's, would change the results of a function. */
 #include "internal.h"
 
 #include "os/anonymous_file.h"
@@ -21,7 +17,7 @@
 #include <string.h>
 
 enum {
-    MOST_ALIGNMENT = 64, /* what libtcc was seen to keep to */
+    MOST_ALIGNMENT = 64, /* libtcc was seen to respect this */
     MOST_BYTES = 256 << 20
 };
 
@@ -35,17 +31,16 @@ enum {
 #error "cwrapjit knows the code of x86-64 and arm64"
 #endif
 
-/* The file; tables are copied out entry by entry, since nothing says that they
- * are aligned. */
+/* The file. Entries of tables are copied before use, because nothing guarantees that they are aligned. */
 typedef struct reader {
     const unsigned char *bytes;
     size_t size;
     Elf64_Ehdr header;
-    Elf64_Shdr names; /* the section that holds the sections' names */
+    Elf64_Shdr names; /* the section with the names of the sections */
     Elf64_Shdr symbols;
-    Elf64_Shdr strings; /* the symbols' names */
+    Elf64_Shdr strings; /* the names of the symbols */
     tj_error *error;
-    bool keeps_state; /* data that the code may write is accepted */
+    bool keeps_state; /* writable data is accepted */
 } reader;
 
 static tj_status refuse(const reader *this, const char *what)
@@ -78,7 +73,7 @@ static size_t symbol_count(const reader *this)
     return this->symbols.sh_size / sizeof(Elf64_Sym);
 }
 
-/* A table of strings that ends with one. */
+/* Returns true for a table of strings that ends with a NUL. */
 static bool is_string_table(const reader *this, const Elf64_Shdr *section)
 {
     return section->sh_type == SHT_STRTAB && section->sh_size > 0 &&
@@ -86,7 +81,7 @@ static bool is_string_table(const reader *this, const Elf64_Shdr *section)
            this->bytes[section->sh_offset + section->sh_size - 1] == '\0';
 }
 
-/* NULL: outside of the table. */
+/* Returns NULL if the string is outside the table. */
 static const char *string_at(const reader *this, const Elf64_Shdr *table, uint64_t offset)
 {
     return offset < table->sh_size ? (const char *)this->bytes + table->sh_offset + offset : NULL;
@@ -97,7 +92,7 @@ static bool starts_with(const char *string, const char *prefix)
     return !strncmp(string, prefix, strlen(prefix));
 }
 
-/* ".data" or ".data.x", not ".database" */
+/* Matches ".data" and ".data.x", but not ".database". */
 static bool is_kind(const char *name, const char *kind)
 {
     size_t length = strlen(kind);
@@ -153,14 +148,14 @@ static tj_status find_symbols(reader *this)
 
 /* ---- sections ---------------------------------------------------------------- */
 
-/* Whether section i has variables. gcc puts what a local array begins with into .data where it consists of
- * addresses, under no name, and never writes there. */
+/* Returns true if section i has variables. gcc puts the initial value of a local array into .data if it
+ * contains addresses. It gives that no name and never writes there. */
 static bool has_names(const reader *this, size_t i)
 {
     for (size_t k = 1; k < symbol_count(this); k++) {
         Elf64_Sym symbol = symbol_at(this, k);
         const char *name = string_at(this, &this->strings, symbol.st_name);
-        bool marks = name && name[0] == '$'; /* code and data of arm64 */
+        bool marks = name && name[0] == '$'; /* mark code and data on arm64 */
         if (symbol.st_shndx == i && ELF64_ST_TYPE(symbol.st_info) != STT_SECTION && !marks)
             return true;
     }
@@ -175,7 +170,7 @@ static bool is_refused(const reader *this, size_t i, const Elf64_Shdr *section, 
            !is_kind(name, ".data.rel.ro") && (strcmp(name, ".data") != 0 || has_names(this, i));
 }
 
-/* Sections that libtcc may put into memory. */
+/* Returns true for sections that libtcc may load into memory. */
 static bool is_known_section(const char *name)
 {
     static const char *const kinds[] = {".text", ".rodata",   ".data.rel.ro", ".data", ".bss",
@@ -203,8 +198,8 @@ static tj_status check_loaded(const reader *this, size_t i, const Elf64_Shdr *se
 
 /* ---- relocations ----------------------------------------------------------------- */
 
-/* Those that libtcc 0.9.28rc applies as the ABI says, each tried (tests/tinyjit/c/test_object.c). It writes
- * nothing but a line to standard error for others. */
+/* The relocations that libtcc 0.9.28rc applies as the ABI says; each was tested
+ * (tests/tinyjit/c/test_object.c). For others it only writes a line to standard error. */
 static const uint32_t known_relocations[] = {
 #if defined(__x86_64__)
     R_X86_64_64,       R_X86_64_PC32,      R_X86_64_PLT32,
@@ -234,12 +229,12 @@ static bool is_known_relocation(uint32_t type)
     return false;
 }
 
-/* True for relocations that lead to an entry of libtcc's table of addresses. libtcc does not look
- * at their addend: it takes *taken instead. */
+/* Returns true for relocations that refer to an entry of libtcc's table of addresses. libtcc ignores their
+ * addend and uses *taken instead. */
 static bool is_by_table(uint32_t type, int64_t *taken)
 {
 #if defined(__x86_64__)
-    *taken = -4; /* where no constant follows in the instruction */
+    *taken = -4; /* correct if the instruction contains no constant after it */
     return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX ||
            type == R_X86_64_REX_GOTPCRELX;
 #else
@@ -248,7 +243,7 @@ static bool is_by_table(uint32_t type, int64_t *taken)
 #endif
 }
 
-/* Bytes that libtcc changes. */
+/* Returns the number of bytes that libtcc changes. */
 static uint64_t width_of(uint32_t type)
 {
 #if defined(__x86_64__)
@@ -278,7 +273,7 @@ static Elf64_Rela relocation_at(const reader *this, const Elf64_Shdr *section, u
     return one;
 }
 
-/* The relocations of one section. Those of debug data are libtcc's to skip. */
+/* Checks the relocations of one section. libtcc skips those of debugging data. */
 static tj_status check_relocations(const reader *this, const Elf64_Shdr *section)
 {
     if (!is_relocations(this, section))
@@ -300,7 +295,7 @@ static tj_status check_relocations(const reader *this, const Elf64_Shdr *section
 
 #if defined(__x86_64__)
 
-/* Moves an addend that libtcc does not look at to the place itself, to whose value it adds. */
+/* Moves an addend that libtcc ignores to the place itself, to whose value libtcc adds. */
 static void move_addend(unsigned char *bytes, uint64_t place, uint64_t relocation)
 {
     Elf64_Rela one;
@@ -317,8 +312,8 @@ static void move_addend(unsigned char *bytes, uint64_t place, uint64_t relocatio
     memcpy(bytes + relocation, &one, sizeof one);
 }
 
-/* An instruction with a constant at its end has another addend than libtcc's: gcc loads two
- * addresses into one vector so. What does not look right is left to tj_object_check(). */
+/* Instructions with a constant at their end have an addend that differs from libtcc's: gcc uses them to load
+ * two addresses into one vector. Invalid entries are left to tj_object_check(). */
 void tj_object_settle(unsigned char *bytes, size_t size)
 {
     reader this = {.bytes = bytes, .size = size};
@@ -340,7 +335,7 @@ void tj_object_settle(unsigned char *bytes, size_t size)
 
 #else
 
-/* Compilers use no such addends here. */
+/* On this machine compilers use no such addends. */
 void tj_object_settle(unsigned char *bytes, size_t size)
 {
     (void)bytes;
@@ -349,7 +344,7 @@ void tj_object_settle(unsigned char *bytes, size_t size)
 
 #endif
 
-/* ---- sections, one by one -------------------------------------------------------------- */
+/* ---- checking each section ------------------------------------------------------------- */
 
 static tj_status check_section(const reader *this, size_t i, tj_object *object)
 {
@@ -371,7 +366,7 @@ static tj_status check_section(const reader *this, size_t i, tj_object *object)
             code_fuses(this->bytes + section.sh_offset, section.sh_size, object->calls_fma);
     if (section.sh_flags & SHF_ALLOC)
         return check_loaded(this, i, &section, name);
-    /* These do not go into memory, but libtcc merges sections of the same name. */
+    /* These are not loaded into memory, but libtcc merges sections with the same name. */
     bool table = section.sh_type == SHT_STRTAB || section.sh_type == SHT_SYMTAB ||
                  section.sh_type == SHT_GROUP;
     return table || section.sh_size == 0 || is_kind(name, ".comment") || is_kind(name, ".note") ||
@@ -386,7 +381,7 @@ static tj_status check_section(const reader *this, size_t i, tj_object *object)
 static tj_status add_undefined(const reader *this, const char *name, tj_object *object)
 {
     if (!strcmp(name, "_GLOBAL_OFFSET_TABLE_"))
-        return TJ_OK; /* libtcc's own */
+        return TJ_OK; /* a symbol of libtcc itself */
     tj_words_add(&object->undefined, name, strlen(name));
     return object->undefined.failed ? tj_fail_no_memory(this->error) : TJ_OK;
 }
@@ -438,7 +433,7 @@ tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *ob
 static tj_status settle_file(const tj_object *object, size_t size, tj_error *error)
 {
     void *bytes = tj_file_map_to_write(object->fd, size);
-    if (!bytes) /* one that is sealed already was settled before that, or is refused */
+    if (!bytes) /* if the file is already sealed, it was rewritten before, or it is refused */
         return errno == EPERM ? TJ_OK : tj_fail_no_memory(error);
     tj_object_settle(bytes, size);
     tj_file_unmap(bytes, size);
@@ -455,8 +450,7 @@ static tj_status check_file(tj_object *object, size_t size, tj_error *error)
     return status;
 }
 
-/* Whoever still has the file can no longer change its size, and nothing of it when it is
- * checked. */
+/* Other holders of the file can then no longer change its size, nor, once it is checked, its contents. */
 tj_status tj_object_look(tj_object *object, tj_error *error)
 {
     if (!tj_file_fix_size(object->fd))

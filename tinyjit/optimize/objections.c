@@ -1,4 +1,4 @@
-/* objections.c: what the system's compiler says of a text, as messages.
+/* objections.c: turns the output of the system's compiler into messages.
  *
  * gcc and clang write lines such as
  *
@@ -6,10 +6,9 @@
  *     <cwrapjit m.f generated>:12:31: warning: 'w' is used uninitialized [-Wuninitialized]
  *     <cwrapjit m.f float64>:3:5: note: in expansion of macro 'item__x'
  *
- * among others without a place, which are passed over. A place inside a macro of the
- * generated text moves to where the user's text uses it. The lines themselves are in
- * the text that was compiled, behind its #line directives.
- */
+ * among other lines without a place, which are ignored. A place inside a macro of the generated text moves to
+ * the use of the macro in the user's text. The source lines are in the compiled text, found by its #line
+ * directives. */
 #include "internal.h"
 
 #include "os/anonymous_file.h"
@@ -27,7 +26,7 @@ typedef enum kind {
     NOTE
 } kind;
 
-/* One line, taken apart. The file ends at `behind_file`. */
+/* One parsed line. The file name ends at `behind_file`. */
 typedef struct objection {
     kind kind;
     const char *file, *behind_file;
@@ -35,7 +34,7 @@ typedef struct objection {
     const char *text, *end;
 } objection;
 
-/* Fills the place from "FILE:LINE:COLUMN" or "FILE:LINE", which ends at `end`. */
+/* Parses "FILE:LINE:COLUMN" or "FILE:LINE", which ends at `end`. */
 static bool read_place(const char *begin, const char *end, objection *found)
 {
     const char *digits;
@@ -52,7 +51,7 @@ static bool read_place(const char *begin, const char *end, objection *found)
     return true;
 }
 
-/* False: the line has no place, or is no message. */
+/* Parses a line. Returns false if it has no place or is not a message. */
 static bool take_apart(const char *line, const char *end, objection *found)
 {
     static const struct {
@@ -76,7 +75,7 @@ static bool take_apart(const char *line, const char *end, objection *found)
     return false;
 }
 
-/* ---- whose text it is ------------------------------------------------------------ */
+/* ---- kinds of text --------------------------------------------------------------- */
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -84,7 +83,7 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && !strcmp(text + length - tail, end);
 }
 
-/* Generated text, the prelude in front of it, and what compilers call their own. */
+/* Returns true for generated text, the prelude before it, and names that compilers use for their own text. */
 static bool is_generated(const char *file)
 {
     return file[0] == '<' &&
@@ -100,8 +99,8 @@ static bool is_expansion(const objection *found)
            !memcmp(found->text, words, length);
 }
 
-/* The message before this note is about a macro of the generated text: it moves to the place
- * where the user's text uses the macro. */
+/* If the message before this note is about a macro of the generated text, moves it to the use of the macro in
+ * the user's text. */
 static void move_to_use(tj_messages *messages, const objection *note)
 {
     tj_message *last = messages->count ? &messages->items[messages->count - 1] : NULL;
@@ -135,13 +134,13 @@ static void add(tj_messages *messages, const objection *found)
     tj_free(text);
 }
 
-/* A warning about a function of a header that the unit does not use. */
+/* Returns true for a warning about a function of a header that the unit does not use. */
 static bool says_nothing(const tj_message *message)
 {
     return !message->is_error && strstr(message->text, "defined but not used");
 }
 
-/* Moves those of `all` that are wanted, each once. */
+/* Moves the wanted messages of `all`, without duplicates. */
 static void choose(tj_messages *all, tj_job_kind job, tj_messages *messages)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -168,7 +167,7 @@ void tj_said_read(int fd, tj_text *said)
         tj_text_add(said, part, length);
 }
 
-/* The lines of files. */
+/* Adds source lines to messages about files. */
 static void locate_in_files(tj_messages *messages)
 {
     for (size_t i = 0; i < messages->count; i++) {

@@ -1,11 +1,10 @@
-/* pipework.c: a compiler as a process that reads, writes and leaves no file.
+/* pipework.c: runs a compiler as a process that leaves no file on disk.
  *
- * Its text comes from a file without a name as standard input, its object goes to
- * another one, what it says to a third.
+ * It reads the text from a file without a name, as standard input. It writes its object to another such file,
+ * and its messages to a third.
  *
- * The embedding program may ignore SIGCHLD or wait for any child; then nobody
- * can tell how the process ended, and the object decides.
- */
+ * The embedding program may ignore SIGCHLD or wait for any child. The exit status is then unknown, and the
+ * object shows whether the compiler succeeded. */
 #include "internal.h"
 
 #include "os/anonymous_file.h"
@@ -20,7 +19,7 @@ enum {
     MOST_LINES = 6
 };
 
-/* ---- its files -------------------------------------------------------------- */
+/* ---- the files -------------------------------------------------------------- */
 
 tj_status tj_pipework_open(tj_pipework *files, const char *text, size_t length, tj_error *error)
 {
@@ -47,7 +46,7 @@ void tj_pipework_close(tj_pipework *files)
 
 /* ---- waiting ---------------------------------------------------------------- */
 
-/* Why the process must end now, or NULL. */
+/* Returns the reason why the process must be ended now, or NULL. */
 static const char *find_reason(const tj_pipework *files, double waited, double seconds,
                                bool (*given_up)(void *context), void *context)
 {
@@ -60,17 +59,17 @@ static const char *find_reason(const tj_pipework *files, double waited, double s
     return NULL;
 }
 
-/* A tenth of the time waited so far: half a millisecond at least, 20 at most. */
+/* Sleeps for a tenth of the time waited so far: at least half a millisecond, at most 20. */
 static void nap(const tj_process *process, double waited)
 {
     double time = waited * 0.1;
     tj_process_nap(process, time < 0.0005 ? 0.0005 : time > 0.02 ? 0.02 : time);
 }
 
-/* ---- what it said ------------------------------------------------------------ */
+/* ---- the compiler's output -------------------------------------------------- */
 
-/* The character that a message shows for the bytes at `text`: gcc's typographic quotes become
- * simple ones, other bytes that are not ASCII become '?'. Sets the number of bytes used. */
+/* Returns the character that a message shows for the bytes at `text`: gcc's typographic quotes become plain
+ * ones, other bytes that are not ASCII become '?'. *used is the number of bytes read. */
 static char show(const char *text, size_t length, size_t *used)
 {
     unsigned char byte = (unsigned char)text[0];
@@ -82,7 +81,7 @@ static char show(const char *text, size_t length, size_t *used)
     return byte == '\t' ? ' ' : byte < 0x20 || byte >= 0x7f ? '?' : text[0];
 }
 
-/* The first lines. */
+/* Appends the first lines of the output. */
 static void add_said(int fd, tj_text *text)
 {
     char part[MOST_TOLD];

@@ -1,12 +1,11 @@
-/* reading.c: the macros that libtcc predefines, for the system's compiler.
+/* reading.c: gives the system's compiler the macros that libtcc predefines.
  *
- * Both compilers must read a text, and the files that it includes, in the same way: what lies where in a
- * struct, and how long an array is, may hang on __GNUC__ or __OPTIMIZE__. So the system's compiler forgets its
- * own macros (-undef) and has libtcc's, and it looks into the same folders. libtcc is asked once what it defines;
- * here are the names that it may.
+ * Both compilers must read a text and its included files in the same way: the layout of a struct and the
+ * length of an array may depend on __GNUC__ or __OPTIMIZE__. So the system's compiler drops its own macros
+ * (-undef), gets libtcc's, and searches the same folders. libtcc is asked once for its macros; this file
+ * lists the names that it may define.
  *
- * Text of our own asks CWJ_CC, CWJ_CLANG and CWJ_GCC, a version, instead.
- */
+ * Our own text tests CWJ_CC, CWJ_CLANG and CWJ_GCC (a version) instead. */
 #include "internal.h"
 
 #include "os/system.h"
@@ -14,10 +13,10 @@
 #include <string.h>
 
 /* clang-format off */
-/* A name, with its parameters, and what stands for it unless libtcc is to be asked. */
+/* A name, with its parameters, and its replacement if libtcc need not be asked for it. */
 static const char *const usual[] = {
     "__TINYC__", "__TCC_RUN__", "__PRETTY_FUNCTION__",
-    /* the machine and the system */
+    /* machine and system */
     "__x86_64__", "__x86_64", "__amd64__", "__amd64", "__aarch64__", "__CHAR_UNSIGNED__", "__uint128_t",
     TJ_SYSTEM_MACROS,
     "__LP64__", "_LP64", "__CHAR_BIT__", "__BYTE_ORDER__", "__ORDER_LITTLE_ENDIAN__",
@@ -30,7 +29,7 @@ static const char *const usual[] = {
     "__SIZE_TYPE__", "__PTRDIFF_TYPE__", "__WCHAR_TYPE__", "__WINT_TYPE__", "__INTPTR_TYPE__",
     "__UINTPTR_TYPE__", "__INT8_TYPE__", "__INT16_TYPE__", "__INT32_TYPE__", "__INT64_TYPE__",
     "__UINT8_TYPE__", "__UINT16_TYPE__", "__UINT32_TYPE__", "__UINT64_TYPE__",
-    /* what C and other compilers have */
+    /* features of C and of other compilers */
     "__STDC_NO_ATOMICS__", "__STDC_NO_COMPLEX__", "__STDC_NO_THREADS__", "__STDC_NO_VLA__",
     "__OPTIMIZE__", "__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__", "__GNUC_STDC_INLINE__",
     "_Nonnull", "_Nullable", "_Nullable_result", "_Null_unspecified",
@@ -39,7 +38,7 @@ static const char *const usual[] = {
     "__REDIRECT_NTHNL(name, proto, alias) name proto __asm__ (#alias) __THROWNL",
 };
 
-/* What the system's compiler has nevertheless. */
+/* Macros that the system's compiler defines even with -undef. */
 static const char *const built_in[] = {
     "__STDC_VERSION__", "__STDC_HOSTED__", "__STDC_UTF_16__", "__STDC_UTF_32__",
     "__STDC_IEC_559__", "__STDC_IEC_559_COMPLEX__", "__STDC_IEC_60559_BFP__",
@@ -55,22 +54,23 @@ static const char *const built_in[] = {
 };
 /* clang-format on */
 
-/* gcc is 8 at least where glibc is 2.28. */
+/* Systems with glibc 2.28 have at least gcc 8. */
 static const char front[] = "#define CWJ_CC\n"
                             "#ifdef __is_identifier\n#define CWJ_CLANG\n"
                             "#else\n#define CWJ_GCC 8\n#endif\n";
 
-/* Names to libtcc, where headers of the system's make types of them. */
+/* Ordinary names for libtcc; the system's headers define them as types. */
 static const char keywords[] = "#define _Float16 cwj_Float16\n#define _Float32 cwj_Float32\n"
                                "#define _Float64 cwj_Float64\n#define _Float128 cwj_Float128\n"
                                "#define _Float32x cwj_Float32x\n#define _Float64x cwj_Float64x\n";
 
-/* libtcc passes over these, and types hang on them: an error, so that the code stays libtcc's. */
+/* libtcc ignores these attributes, but they change types. They are an error here, so that libtcc's code stays
+ * in use. */
 static const char *const passed_over[] = {"mode(x)", "vector_size(x)", "ext_vector_type(x)",
                                           "scalar_storage_order(x)", "ms_struct"};
 
-/* An attribute is joined to cwj_passes_: a macro of that name puts the error in second place, where the attribute
- * itself stands otherwise. Of eight at the most; empty ones are allowed. */
+/* An attribute is joined to cwj_passes_. If there is a macro of that name, its error becomes the second
+ * argument; otherwise the attribute itself is. Accepts at most eight attributes; they may be empty. */
 static const char attributes[] = "#define CWJ_SECOND(a, b, ...) b\n"
                                  "#define CWJ_CHOOSE(...) CWJ_SECOND(__VA_ARGS__)\n"
                                  "#define CWJ_ONE(a) CWJ_CHOOSE(cwj_passes_##a, a, )\n"
@@ -81,7 +81,7 @@ static const char attributes[] = "#define CWJ_SECOND(a, b, ...) b\n"
                                  "#define __attribute__(x) __attribute__((CWJ_ALL x))\n"
                                  "#define __attribute(x) __attribute((CWJ_ALL x))\n";
 
-/* Appends what makes libtcc spell the line that defines this, or one that takes it away. */
+/* Appends text that makes libtcc output a line that defines this macro, or one that undefines it. */
 static void put_question(const char *macro, bool is_built_in, tj_text *question)
 {
     int length = (int)strcspn(macro, "( ");
@@ -98,7 +98,7 @@ static void put_question(const char *macro, bool is_built_in, tj_text *question)
     tj_text_puts(question, "#endif\n");
 }
 
-/* Compile lock held. NULL without memory. */
+/* Compile lock held. Returns NULL if out of memory. */
 static char *ask(void)
 {
     tj_text question = {0};
@@ -143,7 +143,8 @@ static void put_attributes(tj_text *text)
     }
 }
 
-/* As a header of the system's: compilers say nothing of macros of theirs that are defined anew. */
+/* The text is marked as a system header, because compilers do not warn there about redefined macros of
+ * theirs. */
 void tj_reading_write(bool as_libtcc, tj_text *text)
 {
     const char *macros = as_libtcc ? tj_backend_macros() : "";
