@@ -11,7 +11,7 @@
 
 /* One operand (an input or an output) of a running call.
  *
- *   full  = the caller's own array; leading dims of length 1 are added where
+ *   full  = the caller's own array; leading dims of length 1 are added if
  *           the array has fewer dims than its prototype
  *   slice = the trailing (core) dims that the prototype names
  *

@@ -122,8 +122,7 @@ typedef struct tj_diagnosis {
     tj_messages messages;          /* owned */
     tj_map undefined;              /* owned: names that relocation did not find */
     int denied;                    /* the errno if memory could not be made executable, else 0 */
-    const char *const
-        *quiet_dirs; /* borrowed, NULL-terminated: folders whose warnings are dropped */
+    const char *const *quiet_dirs; /* borrowed, NULL-terminated: their warnings are dropped */
     bool lenient;                  /* for whole files: warnings stay warnings */
     bool ignore;                   /* drop further output */
 } tj_diagnosis;
@@ -167,7 +166,7 @@ struct tj_environment {
     const char *host_data; /* borrowed, or NULL */
 };
 
-/* Appends the contents of a source file. Refuses files over TJ_MAX_TEXT bytes, plus a few thousand. */
+/* Appends the contents of a source file, at most TJ_MAX_TEXT bytes plus a few thousand. */
 tj_status tj_read_file(const char *path, tj_text *text, tj_error *error);
 
 /* ---- symbols.c --------------------------------------------------------- */
@@ -452,7 +451,7 @@ const void *tj_compiler_symbol(const char *name);
 
 /* ---- pipework.c -------------------------------------------------------- */
 
-/* Creates the files and writes text to the first. All are -1 after a failure. */
+/* Creates the files and writes text to the first. After a failure, all descriptors are -1. */
 tj_status tj_pipework_open(tj_pipework *files, const char *text, size_t length, tj_error *error);
 void tj_pipework_close(tj_pipework *files);
 /* Runs the command with an environment (NULL: none) until it ends, for `seconds` at most, or until given_up()

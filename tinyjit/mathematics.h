@@ -11,7 +11,7 @@
 
 #define CWJ_INLINE static inline __attribute__((always_inline, unused))
 
-/* ---- minimum, maximum, difference ------------------------------------------------------------ */
+/* ---- minimum, maximum, difference ----------------------------------------------------------------- */
 
 /* If x and y compare equal (zeros of different sign), the result is y, as in glibc on x86-64. On arm64 there
  * are instructions for these functions, which treat -0 as less than 0. gcc does not vectorise a loop whose
@@ -54,7 +54,7 @@ CWJ_EXTREMES(float, f)
 #define cwj_powf powf
 #else
 
-/* ---- whole numbers ------------------------------------------------------------------------------ */
+/* ---- rounding to integers ------------------------------------------------------------------------- */
 
 /* Compilers have vector instructions for these functions, but do not use them, because they raise floating
  * point exceptions that the functions do not raise. Our code raises them, too; a text that asks for

@@ -256,8 +256,7 @@ typedef struct tj_window {
 
 typedef struct tj_spec {
     const char *module;    /* NULL: the function belongs to no module */
-    const char
-        *generated; /* the name of the generated text in messages: "<cwrapjit m.f generated>" */
+    const char *generated; /* the generated text in messages: "<cwrapjit m.f generated>" */
     const char *name;
     int noperands; /* inputs first, then outputs */
     int noutputs;
@@ -426,8 +425,7 @@ typedef struct tj_environment_options {
     /* A name with one of these prefixes ("Py", "_Py") that is not a neutral symbol calls into the embedding
      * program. NULL-terminated, borrowed. */
     const char *const *host_prefixes;
-    const char
-        *host_data; /* or NULL: names with this prefix are data, so using them is not a call */
+    const char *host_data; /* or NULL: names with this prefix are data: no call */
     /* Macros that the program's headers need, defined before define_macros, in the same form. */
     const char *const *host_macros;
 } tj_environment_options;
@@ -478,7 +476,7 @@ const char *tj_complex(void);
 const char *tj_half(void);
 const char *tj_extremes(void);
 
-/* ---- from code back to its text ------------------------------------------ */
+/* ---- source lines of machine code -------------------------------------- */
 
 /* A function of a unit, with its name in C. */
 typedef struct tj_anchor {
@@ -527,17 +525,17 @@ void tj_function_clear(tj_function *function);
 /* The second front end. A graph consists of values, which can be converted to C and back, and of operations,
  * which are C text between them. Each value and each operation is a block:
  *
- *     { block 1: get a value ready
+ *     {                        block 1: get a value ready
  *         begin of 1
- *         { block 2
+ *         {                    block 2
  *             begin of 2
  *         label_2:
- *             cleanup of 2 runs whether or not 2 or a block inside it fails
+ *             cleanup of 2     runs whether or not 2 or a block inside it fails
  *         }
  *     label_1:
  *         cleanup of 1
  *     }
- *     return failure; 0, or the number of the block that failed
+ *     return failure;          0, or the number of the block that failed
  *
  * A text fails by "{failure = 2; goto label_2;}". The sync of a variable, after which only the cleanup is
  * left, fails by "{failure = 2; goto label_2_cleanup;}". Thus exactly the blocks that were entered are
@@ -613,8 +611,7 @@ typedef struct tj_graph_step {
 
 typedef struct tj_graph {
     const char *name; /* for messages and comments: "graph" */
-    bool
-        struct_form; /* a struct with storages and kept variables; false: functions that take storages */
+    bool struct_form; /* a struct keeps storages and variables; false: functions take storages */
     int nvariables;
     const tj_graph_variable *variables;
     int nnodes;

@@ -7,7 +7,7 @@
 typedef ptrdiff_t npy_intp; /* like NumPy's; abi.h needs it */
 #include "abi.h"
 
-/* ---- emit_values.c: the values and accessors of snippets ---------------------- */
+/* ---- emit_values.c: the values and accessors of snippets ------------------------ */
 
 typedef enum tj_snippet_kind {
     TJ_SLICE_CODE,
@@ -99,7 +99,7 @@ void tj_emit_fast_loops(tj_emitter *this, const tj_user_code *snippet, int t);
 /* Emits the loop that runs if no variant of this text does, as an expression. */
 void tj_emit_loop_in_place(tj_emitter *this, int t);
 
-/* ---- emit_variants.c: the constants of a variant ------------------------------------ */
+/* ---- emit_variants.c: the constants of a variant -------------------------------- */
 
 /* One variant of a loop. */
 typedef struct tj_variant {

@@ -128,7 +128,7 @@ static void emit_descriptor(tj_graph_emitter *this)
                    this->graph->nsteps);
 }
 
-/* ---- reading the texts -------------------------------------------------------------------- */
+/* ---- reading the texts ---------------------------------------------------------------- */
 
 static bool collect_text(void *context, const tj_graph_text *text)
 {

@@ -211,7 +211,7 @@ void tj_graph_piece(tj_graph_emitter *this, const tj_piece *piece)
     add_end(this, piece, "_Static_assert(1, \"\");", false);
 }
 
-/* ---- checks of a text -------------------------------------------------------------- */
+/* ---- checks of a text -------------------------------------------------------- */
 
 static bool is_host_name(const tj_token *token, const char *const *parts)
 {

@@ -31,7 +31,7 @@ void tj_emit_loop_head(tj_emitter *this, int t)
                    t, this->spec->name);
 }
 
-/* ---- a slice as a separate function ------------------------------------------- */
+/* ---- a slice as a separate function ------------------------------------------ */
 
 /* Emits the snippet's function and its loop. */
 static void emit_apart(tj_emitter *this, const tj_user_code *snippet, int t)

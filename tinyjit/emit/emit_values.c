@@ -45,7 +45,7 @@ const char *tj_const_of(const tj_operand *operand)
     return operand->role == TJ_IN ? "const " : "";
 }
 
-/* ---- the values that a snippet names ----------------------------------------- */
+/* ---- the values that a snippet names --------------------------------------- */
 
 /* The header counts, too: its macros may name values. */
 static bool wants(const tj_emitter *this, const tj_user_code *snippet, const char *prefix,
@@ -124,7 +124,7 @@ static bool wants_cookie(const tj_emitter *this, const tj_user_code *snippet)
     return this->spec->cookie.length > 0 && wants(this, snippet, "", "cookie");
 }
 
-/* ---- values: as locals of a loop, its arguments, a snippet's parameters ------ */
+/* ---- values as locals, arguments and parameters ---------------------------- */
 
 /* The values of one operand are written on one line of the list. */
 static void begin_group(tj_emitter *this)

@@ -17,7 +17,7 @@ static const tj_environment *environment_of(const tj_build *build)
     return build->environment ? build->environment : &no_environment;
 }
 
-/* ---- the parts of a build ------------------------------------------------------ */
+/* ---- the parts of a build ------------------------------------------------ */
 
 /* Copies the process' environment, except the language, because the compiler's messages are parsed. */
 static void copy_variables(tj_words *variables)
@@ -62,7 +62,7 @@ void tj_build_clear(tj_build *build)
     *build = (tj_build){0};
 }
 
-/* ---- the steps of a build -------------------------------------------------------- */
+/* ---- the steps of a build ------------------------------------------------ */
 
 /* Follows each text: a function that shows whether its addresses are correct in memory. */
 static const char self_check[] =

@@ -77,8 +77,7 @@ static bool is_program_in(const char *dir, size_t length, const char *name, tj_t
 static bool look_up(const char *name, const char *path, tj_text *found)
 {
     if (strchr(name, '/')) {
-        char *here = name[0] == '/' ? NULL : tj_path_here(); /* the current folder may change
-                                                                later */
+        char *here = name[0] == '/' ? NULL : tj_path_here(); /* it may change later */
         bool fine = here && is_program_in(here, strlen(here), name, found);
         if (!here) {
             tj_text_puts(found, name);
@@ -280,8 +279,7 @@ static const char *const inexact_functions[] = {
     "jn",    "lgamma",   "log",       "log10",       "log1p", "log2",  "logb",
     "pow",   "pow10",    "remainder", "remquo",      "sin",   "sinh",  "sincos",
     "tan",   "tanh",     "tgamma",    "y0",          "y1",    "yn",    "drem",
-    "scalb", "lgamma_r", "gamma_r",   "significand", "fmax",  "fmin", /* the sign of a zero result
-                                                                         depends on the order */
+    "scalb", "lgamma_r", "gamma_r",   "significand", "fmax",  "fmin", /* zeros' signs differ by the order */
     NULL,
 };
 
@@ -549,7 +547,7 @@ void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment
     add(words, file ? file : "-");
 }
 
-/* ---- functions that compilers call implicitly --------------------------------- */
+/* ---- functions that compilers call implicitly ------------------------------- */
 
 /* The library is never closed, because code that uses it may outlive the last call of its function. */
 static const void *ask_library(void **handle, const char *library, const char *name)

@@ -25,7 +25,7 @@ enum {
     PREFIX_66 = 1
 };
 
-/* ---- search at every byte ------------------------------------------------------ */
+/* ---- search at every byte ------------------------------------------------ */
 
 /* Complex products use those that alternately add and subtract, 6 and 7 of each row. A call of fma() becomes
  * one of the others. */
@@ -54,7 +54,7 @@ static bool may_fuse(const unsigned char *code, size_t size, bool calls_fma)
     return false;
 }
 
-/* ---- search by instructions ---------------------------------------------------- */
+/* ---- search by instructions ---------------------------------------------- */
 
 /* One instruction: the facts that determine its length. */
 typedef struct instruction {

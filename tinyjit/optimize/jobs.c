@@ -177,7 +177,7 @@ static bool leave_queue(tj_job *job)
     return false;
 }
 
-/* ---- running a job: in a thread of the pool, lock not held -------------------------- */
+/* ---- running a job: in a thread of the pool, lock not held --------------------- */
 
 /* The result of a job. */
 typedef struct tj_outcome {
@@ -264,8 +264,7 @@ static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_ou
         return status;
     status = tj_object_look(object, &outcome->error);
     if (status == TJ_COMPILE_FAILED && this->job->build.kind == TJ_JOB_EXPLAIN) {
-        tj_error_clear(&outcome->error); /* this object is not loaded, so it may have debugging
-                                            lines */
+        tj_error_clear(&outcome->error); /* it may have lines: it is not loaded */
         tj_error_init(&outcome->error);
         status = TJ_OK;
     }
@@ -432,7 +431,7 @@ static bool enqueue(tj_job *job)
     return false;
 }
 
-/* ---- the public functions ------------------------------------------------------------- */
+/* ---- the public functions ------------------------------------------------------ */
 
 static void destroy_orphans(void)
 {
@@ -575,8 +574,7 @@ void tj_optimizer_stop(void)
 {
     lock();
     __atomic_store_n(&pool.stopping, true, __ATOMIC_RELEASE);
-    for (tj_job *job; (job = pool.first);) { /* nothing runs these; only their owners' shares are
-                                                left */
+    for (tj_job *job; (job = pool.first);) { /* their owners' shares are left */
         leave_queue(job);
         fail(job, "stopping");
     }

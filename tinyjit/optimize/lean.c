@@ -67,7 +67,7 @@ static part part_at(const char *at)
     return (part){at, (size_t)(end - at), header};
 }
 
-/* ---- the names of a text ---------------------------------------------------------- */
+/* ---- the names of a text ------------------------------------------------------ */
 
 static bool reads_files(const tj_names *names)
 {

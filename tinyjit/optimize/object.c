@@ -344,7 +344,7 @@ void tj_object_settle(unsigned char *bytes, size_t size)
 
 #endif
 
-/* ---- checking each section ------------------------------------------------------------- */
+/* ---- checking each section --------------------------------------------------- */
 
 static tj_status check_section(const reader *this, size_t i, tj_object *object)
 {
@@ -413,7 +413,7 @@ static tj_status check_symbol(const reader *this, size_t i, tj_object *object)
     return symbol.st_value > section.sh_size ? refuse(this, "a symbol leads outside") : TJ_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------- */
+/* ---- public functions -------------------------------------------------------- */
 
 tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *object,
                           tj_error *error)

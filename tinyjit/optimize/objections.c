@@ -75,7 +75,7 @@ static bool take_apart(const char *line, const char *end, objection *found)
     return false;
 }
 
-/* ---- kinds of text --------------------------------------------------------------- */
+/* ---- kinds of text ---------------------------------------------------------------- */
 
 static bool ends_with(const char *text, const char *end)
 {

@@ -41,7 +41,7 @@ typedef struct walk {
     bool failed;        /* out of memory */
 } walk;
 
-/* ---- faults --------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------- */
 
 static const char *fault_of_failing(const tj_graph_text *text, int block)
 {
@@ -175,7 +175,7 @@ static void end_statement(walk *this)
     this->header = this->labels_case = false;
 }
 
-/* ---- names that the text must not use ------------------------------------------- */
+/* ---- names that the text must not use ----------------------------------------- */
 
 /* Returns false if there is anything but digits. Numbers that are too large for a block number are kept too
  * large. */
@@ -419,7 +419,7 @@ static void read_punctuator(walk *this)
     this->starts = this->header = false;
 }
 
-/* ---- the pass ----------------------------------------------------------------------- */
+/* ---- the pass ----------------------------------------------------------------- */
 
 /* Handles the end of a statement: finds its continuation, or the next statement. Returns true if this
  * consumes the current token. */

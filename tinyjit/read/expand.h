@@ -31,5 +31,5 @@ void tj_expanded_clear(tj_expanded *expanded);
 /* Returns true if a text includes a file that may define any macro and type, that is, any but the headers of
  * C, POSIX, CPython and NumPy. */
 bool tj_expander_includes(const tj_expander *expander);
-/* Returns true if the name is currently a macro in any branch of the conditions. */
+/* Returns true if the name is currently a macro and no condition encloses its definition. */
 bool tj_expander_defines(const tj_expander *expander, const tj_token *name);

@@ -57,8 +57,7 @@ typedef struct tj_token {
     bool first : 1; /* the first token of its line: here # begins a directive */
     bool spaced : 1; /* white space comes before it */
     /* after macro expansion: */
-    bool made
-        : 1; /* from a macro's body; start and end are those of the macro's name in the text */
+    bool made : 1;  /* from a macro's body; its place is that of the macro's name in the text */
     bool plain : 1; /* a macro's name inside its own expansion, which is not expanded again */
     bool doubtful : 1; /* from a macro that may have another definition */
 } tj_token;

@@ -7,7 +7,7 @@
 
 #include "read/operands.h"
 
-/* ---- unary minus ----------------------------------------------------------------------- */
+/* ---- unary minus --------------------------------------------------------- */
 
 /* Returns true if the parenthesis that closes at i belongs to a cast. */
 static bool ends_cast(const tj_operands *this, size_t i)

@@ -27,8 +27,7 @@ typedef struct tj_operands {
     size_t before; /* the token before the range, outside directives; count: none, or not certain */
     size_t depth; /* the number of open braces before the range */
     bool is_body; /* the range is the body of a #define ... */
-    size_t
-        parameters; /* ... whose parameters are the tokens from here to begin; begin: no parameters */
+    size_t parameters; /* ... its parameters: the tokens from here to begin; begin: none */
     bool hashes; /* ... which uses ## or # */
     bool computes; /* an #if or #elif of the text uses one of its macros */
     bool failed; /* out of memory */

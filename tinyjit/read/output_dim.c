@@ -1,8 +1,8 @@
 /* output_dim.c: parses the expression for the length of an output's dim, "n*(n-1)/2".
  *
- *     choice = binary ["?" choice ":" choice]
- *     binary = unary {operator unary} by C's precedence
- *     unary = {"-" | "+" | "!"} primary
+ *     choice  = binary ["?" choice ":" choice]
+ *     binary  = unary {operator unary}            by C's precedence
+ *     unary   = {"-" | "+" | "!"} primary
  *     primary = digits | name | ("min" | "max") "(" choice "," choice ")" | "(" choice ")"
  *
  * The result is steps for a stack of numbers, which the call path runs (csrc/base/arithmetic.h). The parser

@@ -202,7 +202,7 @@ static void check_raw(scan *this, const tj_tokens *raw)
     }
 }
 
-/* ---- the text after macro expansion --------------------------------------------- */
+/* ---- the text after macro expansion ---------------------------------------- */
 
 /* Code under a condition may not be compiled: then libtcc must report the fault. */
 static void check_unconditional(scan *this, const tj_tokens *tokens)

@@ -1,10 +1,10 @@
 /* signature.c: parses a signature such as "inout a(n, 3), b(n) -> out(3)" to operands.
  *
  *     signature = [operand {"," operand}] "->" outputs
- *     outputs = output {"," output} | "(" output "," [output {"," output}] ")"
- *     operand = ["inout"] ["shared"] name "(" [dim {"," dim}] ")"
- *     output = [name] "(" [dim {"," dim}] ")"
- *     dim = name | digits
+ *     outputs   = output {"," output} | "(" output "," [output {"," output}] ")"
+ *     operand   = ["inout"] ["shared"] name "(" [dim {"," dim}] ")"
+ *     output    = [name] "(" [dim {"," dim}] ")"
+ *     dim       = name | digits
  *
  * It is a recursive descent parser over the bytes. It stops at the first fault and reports the offset at
  * which it expected another character. Outputs without a name are called output, or output0, output1, ... if

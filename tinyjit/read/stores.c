@@ -295,7 +295,7 @@ static void look_for_declaration(reader *this, size_t i)
         read_declarators(this, i, NULL);
 }
 
-/* ---- stores ---------------------------------------------------------------------- */
+/* ---- stores -------------------------------------------------------------------------- */
 
 /* Returns the token after "name[i][j]" at i; *depth is the number of indices. */
 static size_t behind_indices(const reader *this, size_t i, size_t *depth)

@@ -86,7 +86,7 @@ static bool is_type_name(const check *this, size_t i)
     return ends || numpy || tj_map_find(&this->declared->types, token->text, token->length, "", 0);
 }
 
-/* ---- faults ----------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------------------ */
 
 static void refuse(check *this, size_t i, const char *what)
 {
@@ -210,7 +210,7 @@ static void judge_function(check *this, size_t name, bool specified)
         refuse(this, name, "the function");
 }
 
-/* ---- sequences of specifiers ----------------------------------------------------------- */
+/* ---- sequences of specifiers ------------------------------------------------------- */
 
 /* Returns true if the `}` at i closes statements, not a type or a list. */
 static bool closes_block(const check *this, size_t i)

@@ -116,7 +116,7 @@ static void forget_dirs(void)
 #endif
 #define ABORTED "libtcc gave up on this text (it called abort()): write it in another way" KNOWN
 
-/* ---- libtcc's memory ------------------------------------------------------- */
+/* ---- libtcc's memory ------------------------------------------------------ */
 
 /* One use of libtcc. */
 struct tj_state {
@@ -454,7 +454,7 @@ tj_region *tj_state_region(tj_state *state)
     return &state->region;
 }
 
-/* ---- the end of a state -------------------------------------------------------- */
+/* ---- the end of a state --------------------------------------------------- */
 
 static void end_libtcc(tj_state *state)
 {

@@ -626,7 +626,7 @@ done:
     return status;
 }
 
-/* ---- libtcc's version ---------------------------------------------------------- */
+/* ---- libtcc's version ------------------------------------------------------ */
 
 char *tj_backend_ask(const char *text)
 {

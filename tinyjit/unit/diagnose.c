@@ -93,7 +93,7 @@ static bool has(const char *text, const char *part)
     return strstr(text, part) != NULL;
 }
 
-/* ---- kinds of messages -------------------------------------------------- */
+/* ---- kinds of messages --------------------------------------------------- */
 
 /* "pow redefined": other <math.h> files do not define it as a macro, so the user may. */
 static bool redefines_function(const char *text)
@@ -160,7 +160,7 @@ static bool is_snippet(const parts *found)
     return found->file && found->file[0] == '<';
 }
 
-/* ---- texts of messages -------------------------------------------------- */
+/* ---- texts of messages --------------------------------------------------- */
 
 static bool starts_like_host(const char *name)
 {
@@ -268,7 +268,7 @@ void tj_diagnosis_clear(tj_diagnosis *diagnosis)
     tj_map_clear(&diagnosis->undefined);
 }
 
-/* ---- the result -------------------------------------------------------------- */
+/* ---- the result ---------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b)
 {

@@ -203,7 +203,7 @@ done:
     return status;
 }
 
-/* ---- a text instead of files ---------------------------------------------- */
+/* ---- a text instead of files --------------------------------------------- */
 
 static tj_status compile_text(tj_environment *environment, const tj_piece *piece, tj_names *names,
                               tj_messages *messages, tj_error *error)

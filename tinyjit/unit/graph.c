@@ -16,7 +16,7 @@ static const char implied[] =
     "PyErr_Occurred PyObject_CallFunctionObjArgs PyObject_CallMethodObjArgs PySequence_Size "
     "_Py_NoneStruct _Py_TrueStruct _Py_FalseStruct cwj_storage_get cwj_storage_put";
 
-/* ---- C++ -------------------------------------------------------------------------- */
+/* ---- C++ ------------------------------------------------------------------------------- */
 
 /* Returns true for "#include <vector>": a header without .h, after the word include at i. */
 static bool includes_foreign(const tj_tokens *tokens, size_t i)

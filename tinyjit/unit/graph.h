@@ -1,11 +1,11 @@
 /* graph.h: declarations that the files of the graph front end share. Internal to tinyjit.
  *
- * declare.c parses texts that only declare
- * tokens.c stores a text as an array of tokens
- * confine.c checks the statements of a text in a block
- * graph_check.c makes all checks, on all texts of a graph
- * emit_graph.c writes the C text (emit_graph.h)
- * graph.c checks, emits and compiles */
+ *     declare.c          parses texts that only declare
+ *     tokens.c           stores a text as an array of tokens
+ *     confine.c          checks the statements of a text in a block
+ *     graph_check.c      makes all checks, on all texts of a graph
+ *     emit_graph.c       writes the C text (emit_graph.h)
+ *     graph.c            checks, emits and compiles */
 #pragma once
 
 #include "read/confine.h"

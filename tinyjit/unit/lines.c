@@ -136,7 +136,7 @@ static bool find_function(const traced *this, const char *name, size_t *offset)
     return false;
 }
 
-/* ---- its lines ---------------------------------------------------------------- */
+/* ---- lines of the object ---------------------------------------------------- */
 
 /* A pass over .stab and over its relocations, which have the same order. */
 typedef struct walk {
@@ -227,7 +227,7 @@ static bool read_lines(const traced *object, tj_lines *lines)
     return true;
 }
 
-/* ---- creating the lines ---------------------------------------------------------- */
+/* ---- creating the lines ----------------------------------------------------- */
 
 static tj_status no_lines(tj_error *error)
 {

@@ -133,7 +133,7 @@ void tj_pages_free(void *memory, size_t size)
     drop_chunk(link);
 }
 
-/* ---- the unused end --------------------------------------------------------------- */
+/* ---- the unused end --------------------------------------------------------- */
 
 /* libtcc asks for one page more than it uses, so that it can choose the start. A pattern that cannot be data
  * shows whether the last page stayed unused. */
@@ -175,7 +175,7 @@ size_t tj_pages_trim(void *memory, size_t size)
     return (size_t)((char *)last - (char *)memory);
 }
 
-/* ---- reasons of failures ------------------------------------------------------- */
+/* ---- reasons of failures ---------------------------------------------------- */
 
 tj_status tj_pages_fail(int reason, tj_error *error)
 {

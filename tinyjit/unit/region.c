@@ -152,7 +152,7 @@ static void *resize_block(tj_region *region, tj_block *block, size_t size)
     return fresh ? fresh + 1 : refuse(region, TJ_REFUSED_MEMORY, 0);
 }
 
-/* ---- requests of libtcc -------------------------------------------------------------- */
+/* ---- requests of libtcc ------------------------------------------------------- */
 
 /* Returns the number of bytes that can be read at memory. */
 static size_t size_of(tj_region *region, const void *memory)

@@ -127,7 +127,7 @@ static tj_status check_extras(const tj_spec *spec, tj_error *error)
     return TJ_OK;
 }
 
-/* ---- snippets that use names of another kind ------------------------------- */
+/* ---- snippets that use names of another kind --------------------------------- */
 
 /* Names that are not available in a kind of snippet; each is a prefix of an operand's name. */
 typedef struct absence {

@@ -79,7 +79,7 @@ const char *const tj_remembering_names[] = {
     "mrand48", "srand48", "strtok", "write",   "system",  NULL,
 };
 
-/* ---- what the process has loaded ---------------------------------------- */
+/* ---- symbols of the loaded process ------------------------------------- */
 
 /* Names that were looked up; a NULL address means not found. Guarded by the compile lock. It is only a cache
  * and is emptied when it gets large. */

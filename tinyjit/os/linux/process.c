@@ -167,7 +167,7 @@ tj_process_end tj_process_finish(tj_process *process, tj_process_state state)
                                : (tj_process_end){.status = WEXITSTATUS(status)};
 }
 
-/* ---- what it is told ------------------------------------------------------------ */
+/* ---- priority and environment ----------------------------------------------- */
 
 void tj_process_stand_back(void)
 {
