@@ -39,6 +39,8 @@ def annotation(parameter: Parameter) -> str:
         return "file"
     if parameter.role == "callback":
         return getattr(parameter.cls, "annotation", "Callable")
+    if parameter.role == "address" and hasattr(parameter.cls, "is_new"):  # one of Python's: objects.py
+        return "object"
     if parameter.role == "address":
         return f"Pointer[{parameter.type}]" if parameter.type else "Pointer"
     if parameter.role == "string":

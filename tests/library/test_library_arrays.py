@@ -368,7 +368,7 @@ def test_name_and_docstring():
     assert f.__doc__ == "other" and lib.__doc__ == "A library.\nOf one function."
     other = lib.function("int64_t f(int64_t x)", name="add_three", defaults={"x": 3})
     assert other.__name__ == "add_three" and lib.add_three(1) == 4
-    assert repr(other) == "<cwrapjit.LibraryFunction adding.add_three(x: int = 3)>"
+    assert repr(other) == "<cwrapjit.LibraryFunction adding.add_three(x: int = 3) -> int>"
 
 
 @pytest.mark.row("P04")

@@ -418,7 +418,8 @@ def test_any_object_goes_where_c_has_a_pyobject(way):
             lib.declare("typedef struct _object PyObject;" + ";".join(heads) + ";")
         for head in heads if way == "function" else ():
             lib.function(head)
-    assert str(lib.number) == "<cwrapjit.LibraryFunction t.number(n: int, unused: object, x: float)>"
+    shown = "t.number(n: int, unused: object, x: float) -> object"
+    assert str(lib.number) == f"<cwrapjit.LibraryFunction {shown}>"
     for value in object(), [1], 5, None, "text", np.zeros(3), lib, lib.same:
         assert lib.same(value) is value
         before = sys.getrefcount(value)

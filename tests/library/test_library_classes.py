@@ -921,7 +921,7 @@ def test_optional_arguments_stay_where_they_are():
     refuses(TypeError, lambda: lib.both(1, "s", None, 2), "argument p", hint)
     lib.refine("both", optional=("s", "p"))
     assert (lib.both(1, None, None, 2), lib.both(1, "s", None, 2), lib.both(a=1, b=2)) == (6, 5, 6)
-    assert str(lib.both) == "<cwrapjit.LibraryFunction t.both(a: int, s: str, p: h, b: int)>"
+    assert str(lib.both) == "<cwrapjit.LibraryFunction t.both(a: int, s: str, p: h, b: int) -> int>"
     f = lib.function("int both(int a, const char *s, h *p, int b)", optional=("s", "p"), defaults={"a": 5})
     assert f(None, None, 2) == 10 and "(s: str, p: h, b: int, a: int = 5)" in str(f)
 

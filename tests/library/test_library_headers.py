@@ -537,7 +537,7 @@ def test_macros_of_the_system_in_the_middle_of_a_declaration(reader, tmp_path):
     lib = cwrapjit.library("m", libraries=["m"], include_dirs=[tmp_path]).declare("#include <mid.h>")
     assert not lib.unmapped
     assert lib.mapped == ["abs", "cabs", "carg", "csqrt", "isalpha", "isdigit"]
-    assert str(lib.abs) == "<cwrapjit.LibraryFunction m.abs(x: bool)>"
+    assert str(lib.abs) == "<cwrapjit.LibraryFunction m.abs(x: bool) -> int>"
     assert (lib.csqrt(-1 + 0j), lib.cabs(3 + 4j), lib.carg(1j)) == (1j, 5.0, math.pi / 2)
     state = lib.state(a=True, c=True, z=2j)
     state.d[7] = True
@@ -571,7 +571,7 @@ def test_a_macro_over_a_function_leaves_its_declarations_alone(reader, tmp_path,
     else:
         lib.declare("#include <over.h>")
         lib.function("int abs(int only)")
-    assert str(lib.abs) == "<cwrapjit.LibraryFunction c.abs(only: int)>" and lib.abs(-3) == 3
+    assert str(lib.abs) == "<cwrapjit.LibraryFunction c.abs(only: int) -> int>" and lib.abs(-3) == 3
     lib.declare("RETURNS(long, labs)(long x); enum { FOUR = TWICE(2) };")
     lib.declare("#define atoi(x) atol(x)\nint atoi(char *s);")
     assert lib.labs(-3) == 3 and lib.FOUR == 4  # other macros do what they are there for
