@@ -74,7 +74,7 @@ void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t le
 
 /* Appends " (...)". The message stays unchanged if out of memory. */
 void tj_message_add_hint(tj_message *message, const tj_text *hint);
-/* Adds a hint to an error whose line is known, unless the message already says the same. */
+/* Adds a hint to an error whose line is known, if the compiler's text does not name the actual fault. */
 void tj_message_hint(tj_message *message, const tj_piece *piece);
 /* Adds hints to the errors in the snippets of a function. */
 void tj_messages_hint(const tj_spec *spec, tj_messages *messages);
@@ -161,7 +161,7 @@ struct tj_environment {
     tj_unit *sources_unit;            /* owned, or NULL */
     bool own_mathematics; /* see tj_environment_has_mathematics() */
     tj_lines *lines; /* owned: the lines of the sources, or NULL */
-    bool lines_known; /* somebody has asked for the lines */
+    bool lines_known; /* creating them was tried, so it is not tried again */
     const char *const *host_prefixes; /* borrowed, NULL-terminated, or NULL */
     const char *host_data; /* borrowed, or NULL */
 };
