@@ -46,7 +46,8 @@ f = m.function(
     "f", signature="x() -> y(17)", extra_args=(("double", "factor", "2.875", "d"),),
     Ccode_slice_eval={np.float64: BODY}, Ccode_validate="return *factor > 2.5;", optimize="off",
 )
-print("first", f(1.0).tolist(), inspect.signature(f))
+shown = [each.replace(annotation=each.empty) for each in inspect.signature(f).parameters.values()]
+print("first", f(1.0).tolist(), [*map(str, shown)])
 g = m.function(
     "g", signature="x() -> y(17)", extra_args=(("double", "factor", "2.875", "d"),),
     Ccode_slice_eval={np.float64: BODY}, optimize="eager",
@@ -135,7 +136,7 @@ locale.setlocale(locale.LC_ALL, sys.argv[2])
 spec = importlib.util.spec_from_file_location("numbers", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-print("first", module.f(1.0).tolist(), inspect.signature(module.f))
+print("first", module.f(1.0).tolist(), [*map(str, inspect.signature(module.f).parameters.values())])
 """
 
 # Threads that define at the same time, in a process that goes on reading numbers with a comma.
