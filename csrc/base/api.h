@@ -29,8 +29,8 @@ cwj_allocate(size_t count, size_t size)
     return memory != NULL ? memory : PyErr_NoMemory();
 }
 
-/* Makes the array at *(items *)array, of PyMem's, longer where count items fill it. Returns 0, or -1 with
- * MemoryError set. */
+/* Grows the array at *(items *)array, which PyMem_Realloc() allocated, if count items fill it.
+ * Returns 0, or -1 with MemoryError set. */
 static inline int
 cwj_reserve(void *array, int count, int *capacity, size_t size)
 {

@@ -1,5 +1,5 @@
-/* arena.c: see arena.h. Each piece is cut from the newest chunk, or gets a new
- * chunk when it does not fit there. */
+/* arena.c: see arena.h. Each piece comes from the newest chunk, or from a new chunk if it does not
+ * fit there. */
 #include "base/arena.h"
 
 enum {
@@ -56,7 +56,7 @@ cwj_arena_format(cwj_arena *arena, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    if (length < 0) { /* longer than an int counts */
+    if (length < 0) { /* longer than INT_MAX also counts */
         PyErr_NoMemory();
         return NULL;
     }

@@ -1,8 +1,9 @@
-/* arithmetic.h: lengths of arrays as C computes them, but for what C leaves undefined: one rule for
- * functions (call/output_dims.c) and libraries (library/call/evaluate.c).
+/* arithmetic.h: computes lengths of arrays as C does, and reports an error if C leaves the result
+ * undefined. Functions (call/output_dims.c) and libraries (library/call/evaluate.c) share this
+ * rule.
  *
- * An expression is a list of steps for a stack of numbers (abi.h). Who made it has seen to that no
- * operand is missing and that the stack has room.
+ * An expression is a list of steps for a stack machine (abi.h). The code that created the list has
+ * checked that no operand is missing and that the stack is large enough.
  */
 #pragma once
 
@@ -12,7 +13,7 @@
 /* A number on the stack. */
 typedef struct cwj_dim_value {
     npy_intp value;
-    const char *fault; /* why there is none: "divides by zero"; NULL: there is one */
+    const char *fault; /* why there is no value ("divides by zero"); NULL: it is valid */
 } cwj_dim_value;
 
 static inline int
@@ -44,7 +45,7 @@ cwj_dim_compare(int op, npy_intp left, npy_intp right)
     }
 }
 
-/* What an operator makes of two numbers; a shift to the left is a product. */
+/* Returns the result of a binary operator; a shift to the left is computed as a product. */
 static inline cwj_dim_value
 cwj_dim_combine(int op, npy_intp left, npy_intp right)
 {
@@ -85,7 +86,7 @@ cwj_dim_combine(int op, npy_intp left, npy_intp right)
     return (cwj_dim_value){result, fits ? NULL : "is too large"};
 }
 
-/* at[0] becomes what op makes of at[0], at[1] ... */
+/* Replaces at[0] by the result of op for at[0], at[1] ... */
 static inline void
 cwj_dim_operate(int op, cwj_dim_value *at)
 {

@@ -1,9 +1,8 @@
-/* array_members.c: may compiled code read NumPy's arrays in place?
+/* array_members.c: checks whether compiled code may read NumPy's arrays in place.
  *
- * The members of arrays are part of NumPy's binary interface, those of dtypes too,
- * though they moved in NumPy 2. That is looked at, once per process, on arrays that
- * NumPy itself describes by its attributes; should it ever be otherwise, code is
- * compiled with calls instead (shim.c).
+ * The members of arrays and of dtypes are part of NumPy's binary interface, but those of dtypes
+ * moved in NumPy 2. Once per process, we compare the members of some arrays with the attributes
+ * that NumPy reports. If they differ, code is compiled with calls instead (shim.c).
  */
 #include "base/array_members.h"
 
@@ -25,9 +24,10 @@ typedef struct {
     CWJ_DESCR_MEMBERS_2
 } descr_members_2;
 
-/* ---- what NumPy says ------------------------------------------------------ */
+/* ---- values that NumPy reports --------------------------------------------- */
 
-/* The attribute as an integer; -1 with an exception, or of its own. */
+/* Returns the attribute as an integer, or -1 with an exception set; the attribute may be -1,
+ * too. */
 static npy_intp
 number_of(PyObject *object, const char *name)
 {
@@ -37,7 +37,7 @@ number_of(PyObject *object, const char *name)
     return number;
 }
 
-/* Is the attribute, a tuple of integers, what is at `numbers`? */
+/* True if the attribute is a tuple of the integers at `numbers`. */
 static bool
 is_tuple(PyObject *object, const char *name, const npy_intp *numbers, int count)
 {
@@ -50,7 +50,7 @@ is_tuple(PyObject *object, const char *name, const npy_intp *numbers, int count)
     return same;
 }
 
-/* Where NumPy says that the first element is. */
+/* Returns the address of the first element that NumPy reports. */
 static void *
 address_of(PyObject *array)
 {
@@ -63,7 +63,7 @@ address_of(PyObject *array)
     return address;
 }
 
-/* ---- what is there -------------------------------------------------------- */
+/* ---- values in memory ------------------------------------------------------ */
 
 static bool
 has_members(PyObject *object, int flags)
@@ -85,7 +85,7 @@ has_members(PyObject *object, int flags)
 #define SAYS(at, number, size, alignment_) \
     ((at)->type_num == (number) && (at)->elsize == (size) && (at)->alignment == (alignment_))
 
-/* 1 or 2: whose members the dtype of an array has; 0: neither's. */
+/* Returns 1 or 2 if the array's dtype has the members of that NumPy version; otherwise 0. */
 static int
 find_descr(PyObject *array)
 {
@@ -103,7 +103,7 @@ find_descr(PyObject *array)
     return found;
 }
 
-/* Whose members this array has, a new reference that is released. */
+/* Returns the same for all members of this array. Steals the reference to the array. */
 static int
 find_layout(PyObject *array, int flags)
 {
@@ -112,7 +112,7 @@ find_layout(PyObject *array, int flags)
     return found;
 }
 
-/* Several kinds of arrays, which must agree. */
+/* Checks several kinds of arrays, which must agree. */
 static int
 look_at_arrays(void)
 {
@@ -130,13 +130,13 @@ cwj_layout_macros(void)
 {
     static const char *const macros[][2] = {
         {NULL}, {"CWJ_ARRAY_LAYOUT=1", NULL}, {"CWJ_ARRAY_LAYOUT=2", NULL}};
-    static int layout = -1; /* not looked yet */
+    static int layout = -1; /* -1: not checked yet */
     if (layout < 0) {
         int found = look_at_arrays();
         if (PyErr_ExceptionMatches(PyExc_MemoryError)) {
-            return NULL; /* says nothing of arrays: look again */
+            return NULL; /* this proves nothing about arrays: check again next time */
         }
-        PyErr_Clear(); /* arrays of NumPy's own: no Python code runs there */
+        PyErr_Clear(); /* the arrays are NumPy's own, so no Python code has run */
         layout = found;
     }
     return macros[layout];

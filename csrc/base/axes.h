@@ -1,12 +1,11 @@
-/* axes.h: axes of a loop over several operands: for the call path of functions, whose text m.write()
- * embeds, and for elementwise ops of graphs.
- */
+/* axes.h: merges axes of a loop over several operands. Used by the calls of functions (m.write()
+ * embeds this text) and by elementwise ops of graphs. */
 #pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
 
-/* True when one step along the outer axis equals a whole turn of the inner one, for each operand,
- * and both as one still have a length. */
+/* True if, for each operand, one step along the outer axis equals the whole length of the inner
+ * axis, and the length of the merged axis does not overflow. */
 static inline int
 cwj_axes_join(int noperands, npy_intp outer, const npy_intp *outer_steps, npy_intp inner,
               const npy_intp *inner_steps)
@@ -22,13 +21,13 @@ cwj_axes_join(int noperands, npy_intp outer, const npy_intp *outer_steps, npy_in
     return 1;
 }
 
-/* Joins neighbouring axes, the last of which is the inner one: lengths, none of them 0, and a row of
- * steps per axis. Returns how many are left. */
+/* Merges neighbouring axes; the last axis is the innermost. lengths: none is 0. steps: one row per
+ * axis. Returns the number of axes left. */
 static inline int
 cwj_join_axes(int naxes, int noperands, npy_intp *lengths, npy_intp *steps)
 {
     size_t row = (size_t)noperands;
-    int last = 0; /* of those that are final */
+    int last = 0; /* index of the last final axis */
     for (int axis = 1; axis < naxes; axis++) {
         npy_intp *outer = steps + (size_t)last * row, *inner = steps + (size_t)axis * row;
         if (cwj_axes_join(noperands, lengths[last], outer, lengths[axis], inner)) {

@@ -1,16 +1,16 @@
-/* bind.h: positional and keyword arguments to one object each: one rule, and one wording, for
- * functions, whose call path m.write() embeds, for graphs and for functions of libraries.
- */
+/* bind.h: assigns positional and keyword arguments to parameters. Functions (m.write() embeds this
+ * text), graphs and functions of libraries share this rule and its messages. */
 #pragma once
 
 /* Python.h comes before this file. */
 
-/* What a call may be given: first those by position alone, last those by keyword alone. */
+/* The parameters of a call: positional-only ones come first, keyword-only ones last. */
 typedef struct cwj_signature_names {
-    PyObject *const *first; /* interned str; None: can be given by position alone */
-    size_t step;            /* bytes from one to the next: they may lie in structs */
+    PyObject *const *first; /* interned str; None: positional-only */
+    size_t step;            /* bytes between two names, which may be members of structs */
     int count, nonly_positional, npositional;
-    void (*refuse)(const void *owner, PyObject *text); /* raises TypeError, with who is called */
+    void (*refuse)(const void *owner, PyObject *text); /* raises TypeError; the message names the
+                                                          owner */
     const void *owner;
 } cwj_signature_names;
 
@@ -20,7 +20,7 @@ cwj_name_at(const cwj_signature_names *names, int i)
     return *(PyObject *const *)((const char *)names->first + (size_t)i * names->step);
 }
 
-/* text: owned here; NULL: an exception is set. Returns -1. */
+/* Steals text; if it is NULL, an exception is set. Returns -1. */
 static inline int
 cwj_refuse_call(const cwj_signature_names *names, PyObject *text)
 {
@@ -31,7 +31,7 @@ cwj_refuse_call(const cwj_signature_names *names, PyObject *text)
     return -1;
 }
 
-/* " (keyword-only: out, b)", or nothing. */
+/* Returns " (keyword-only: out, b)" or an empty str. */
 static inline PyObject *
 cwj_keyword_only_text(const cwj_signature_names *names)
 {
@@ -68,7 +68,8 @@ cwj_refuse_missing(const cwj_signature_names *names, int i, PyObject *name)
             : PyUnicode_FromFormat("missing required keyword-only argument '%S'", name));
 }
 
-/* The place of a name, by identity first; -1: there is none, -2: an exception is set. */
+/* Returns the index of a name (identity is tested first), -1 if there is none, or -2 with an
+ * exception set. */
 static inline int
 cwj_find_name(const cwj_signature_names *names, PyObject *name)
 {
@@ -109,8 +110,8 @@ cwj_bind_keyword(const cwj_signature_names *names, PyObject *name, PyObject *val
     return 0;
 }
 
-/* Vectorcall's arguments to values, all NULL before: borrowed, and NULL where nothing was given.
- * Returns 0, or -1 with an exception set. */
+/* Stores the arguments of a vectorcall in values, which must all be NULL before. They are borrowed;
+ * missing ones stay NULL. Returns 0, or -1 with an exception set. */
 static inline int
 cwj_bind(const cwj_signature_names *names, PyObject *const *args, Py_ssize_t npositional,
          PyObject *kwnames, PyObject **values)

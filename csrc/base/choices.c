@@ -65,7 +65,7 @@ cwj_cast_name(int cast)
     return cast_names[cast];
 }
 
-/* A number from least to most; `also` names what else the option may be. */
+/* Parses a number from least to most; `also` names the other values of the option for messages. */
 static int
 parse_count(PyObject *value, int least, int most, const char *who, const char *option,
             const char *also)

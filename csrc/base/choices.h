@@ -1,18 +1,19 @@
-/* choices.h: values of options, as cwrapjit.config and the front ends take them. */
+/* choices.h: parses values of options for cwrapjit.config and the front ends. */
 #pragma once
 
 #include "base/state.h"
 
 #include "abi.h"
 
-/* An optional argument: None is as good as nothing. */
+/* True if an optional argument was passed; None counts as missing. */
 static inline bool
 cwj_given(PyObject *value)
 {
     return value != NULL && value != Py_None;
 }
 
-/* For PyArg_ParseTupleAndKeywords(), of a list X(name, ...): the names, and a letter for each. */
+/* For PyArg_ParseTupleAndKeywords() and a list X(name, ...): the names, and a format letter for
+ * each. */
 #define CWJ_NAME(name, ...) #name,
 #define CWJ_LETTER(...) "O"
 
@@ -25,17 +26,18 @@ typedef enum cwj_optimize {
 typedef enum cwj_debug {
     CWJ_DEBUG_OFF,
     CWJ_DEBUG_ON,
-    CWJ_DEBUG_LEFT /* copies of inputs begin at memory that nobody may touch */
+    CWJ_DEBUG_LEFT /* copies of inputs start right after protected memory */
 } cwj_debug;
 
 enum {
     CWJ_MAX_THREADS = 1024,
-    CWJ_MAX_PROCESSES = 64 /* compilers at a time */
+    CWJ_MAX_PROCESSES = 64 /* compilers at the same time */
 }; /* CWJ_THREADS_AUTO is in abi.h */
 
-/* In all of these `who` begins the message; the result, or -1 with TypeError or ValueError. */
+/* All of these start messages with `who`, and return the value, or -1 with TypeError or
+ * ValueError. */
 
-/* The index of value among choices[0..count-1]. */
+/* Returns the index of value in choices[0..count-1]. */
 int cwj_parse_choice(PyObject *value, const char *const *choices, int count, const char *who,
                      const char *option);
 int cwj_parse_bool(PyObject *value, const char *who, const char *option);
@@ -45,7 +47,7 @@ const char *cwj_optimize_name(int optimize);
 int cwj_parse_cast(PyObject *value, const char *who);
 const char *cwj_cast_name(int cast);
 int cwj_parse_debug(PyObject *value, const char *who); /* a cwj_debug */
-PyObject *cwj_debug_value(int debug); /* which that was: a new reference */
+PyObject *cwj_debug_value(int debug); /* the Python value; new reference */
 int cwj_parse_threads(PyObject *value, const char *who); /* or CWJ_THREADS_AUTO */
 int cwj_parse_processes(PyObject *value, const char *who);
 int cwj_parse_compile_memory(PyObject *value, const char *who);

@@ -1,15 +1,16 @@
-/* compat.h: functions of newer CPythons under names of our own, for all that are supported.
+/* compat.h: provides functions of newer CPythons, under our own names, for all supported versions.
  *
- * Names with a leading underscore are CPython's own: they may go with any version. What has to be
- * used of them because an old version offers nothing else stands here, and in the list of
- * test_versions.py with its reason.
+ * Names with a leading underscore are private to CPython and may disappear in any version. The ones
+ * that we need because an old version has no public function are used only here. The list in
+ * test_versions.py names each one with its reason.
  */
 #pragma once
 
 /* Python.h and stdbool.h come before this file: m.write() embeds it. */
 
-/* 1: *value is a new reference, 0: there is no such attribute, -1: an exception is set; *value is
- * NULL in both. Before 3.13 an AttributeError is made and dropped. */
+/* Returns 1 and stores a new reference in *value; 0 if there is no such attribute; -1 with an
+ * exception set. In the last two cases *value is NULL. Before 3.13 it creates and drops an
+ * AttributeError. */
 static inline int
 cwj_optional_attribute(PyObject *object, PyObject *name, PyObject **value)
 {
@@ -28,15 +29,15 @@ cwj_optional_attribute(PyObject *object, PyObject *name, PyObject **value)
 #endif
 }
 
-/* The state that holds the GIL, or NULL: of this thread only where CPython keeps one per thread
- * (3.12 and newer). */
+/* Returns the thread state that holds the GIL, or NULL. Only since 3.12, CPython keeps one per
+ * thread; before, the state may belong to another thread. */
 static inline PyThreadState *
 cwj_current_state(void)
 {
 #if PY_VERSION_HEX >= 0x030D0000
     return PyThreadState_GetUnchecked();
 #else
-    return _PyThreadState_UncheckedGet(); /* PyThreadState_Get() ends the process for NULL */
+    return _PyThreadState_UncheckedGet(); /* PyThreadState_Get() aborts the process if it is NULL */
 #endif
 }
 
@@ -46,6 +47,6 @@ cwj_is_finalizing(void)
 #if PY_VERSION_HEX >= 0x030D0000
     return Py_IsFinalizing();
 #else
-    return _Py_IsFinalizing(); /* sys.is_finalizing() cannot be asked without the GIL */
+    return _Py_IsFinalizing(); /* sys.is_finalizing() needs the GIL */
 #endif
 }

@@ -1,8 +1,8 @@
-/* compiler.c: finding the system's compiler, once for all functions.
+/* compiler.c: finds the system's compiler, once for all functions.
  *
- * What decides is read with the GIL held, since os.environ may change at any time,
- * and remembered together with what was found: looking again costs four
- * comparisons. No process is started here.
+ * os.environ may change at any time, so we read all variables that decide with the GIL held, and
+ * keep them together with the result. Checking them again costs four comparisons. No process is
+ * started here.
  */
 #include "base/compiler.h"
 
@@ -12,7 +12,7 @@
 #include "base/errors.h"
 #include "base/tuples.h"
 
-/* An environment variable as a str; None where it is not set, or empty. */
+/* Returns an environment variable as a str; None if it is unset or empty. */
 static PyObject *
 variable(const char *name)
 {
@@ -21,7 +21,7 @@ variable(const char *name)
                                              : PyUnicode_DecodeFSDefault(value);
 }
 
-/* What the choice depends on: (the command that config names, $CC, $PATH). */
+/* Returns the key of the choice: (the command in config, $CC, $PATH). */
 static PyObject *
 current_key(const cwj_module_state *state)
 {
@@ -29,8 +29,8 @@ current_key(const cwj_module_state *state)
                          variable("CC"), variable("PATH"));
 }
 
-/* Looks up one command line; wanted may be None. Returns 1 when it is there, 0
- * when not, with the reason in *problem, or -1 with an exception set. */
+/* Looks up one command line; wanted may be None. Returns 1 if the compiler exists, 0 with the
+ * reason in *problem if not, or -1 with an exception set. */
 static int
 try_command(PyObject *wanted, PyObject *path, tj_compiler *compiler, PyObject **problem)
 {
@@ -65,7 +65,7 @@ done:
     return found;
 }
 
-/* The command line of the package ziglang, or None; a new reference. */
+/* Returns the command line of the package ziglang, or None; a new reference. */
 static PyObject *
 zig_command(void)
 {
@@ -113,7 +113,7 @@ find_again(cwj_module_state *state)
         Py_XDECREF(problem);
         return -1;
     }
-    cwj_compiler_clear(state); /* only now: what ran of Python may have been here, too */
+    cwj_compiler_clear(state); /* not earlier: Python code may have run and called this function */
     state->compiler = compiler;
     state->compiler_problem = problem;
     state->compiler_key = key;
@@ -124,7 +124,7 @@ const tj_compiler *
 cwj_compiler_find(cwj_module_state *state)
 {
     int found = find_again(state);
-    if (found < 0) { /* texts that are no path, a package that cannot be looked for */
+    if (found < 0) { /* the text is not a path, or the package could not be searched */
         cwj_clear_expected(PyExc_ValueError, PyExc_ImportError, NULL);
     }
     return found < 0 || state->compiler.words == NULL ? NULL : &state->compiler;
@@ -166,7 +166,7 @@ cwj_compiler_clear(cwj_module_state *state)
 
 /* ---- for show_config() ------------------------------------------------- */
 
-/* A list of str from a NULL-terminated array, which may be NULL. */
+/* Returns a list of str from a NULL-terminated array, which may be NULL. */
 static PyObject *
 list_of(char *const *words)
 {
@@ -177,7 +177,7 @@ list_of(char *const *words)
     return list;
 }
 
-/* An owned text of tinyjit's as a str; None for NULL. */
+/* Converts a text of tinyjit to a str and frees it; None for NULL. */
 static PyObject *
 text_or_none(char *text)
 {

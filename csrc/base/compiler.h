@@ -1,27 +1,27 @@
-/* compiler.h: which compiler of the system this process uses. */
+/* compiler.h: chooses the system's compiler for this process. */
 #pragma once
 
 #include "base/state.h"
 
-/* The compiler in force: what cwrapjit.config and $CWRAPJIT_CC name, and nothing
- * else then; otherwise $CC, cc, gcc, clang or the package ziglang, the first that
- * is there. Looked up again when one of these or $PATH has changed. Borrowed until
- * the next call; NULL where there is none: without an exception, unless something
- * struck the Python code that may run here, like the exception of a signal's handler. */
+/* Returns the compiler in use. If cwrapjit.config or $CWRAPJIT_CC names one, no other is tried.
+ * Otherwise it is the first that exists of $CC, cc, gcc, clang and the package ziglang. It is
+ * looked up again if one of these settings or $PATH has changed. The result is borrowed until the
+ * next call. It is NULL if there is none. Then an exception is set only if Python code that ran
+ * here raised it, for example the handler of a signal. */
 const tj_compiler *cwj_compiler_find(cwj_module_state *state);
 
 /* {"compiler": [word, ...] or None, "problem": str or None, "flags": str, "fastmath flags": str,
  * "last failure": str or None}, or NULL with an exception set. */
 PyObject *cwj_compiler_describe(cwj_module_state *state);
 
-/* Why there is none, as a RuntimeError that is not raised; None where there is one. A new
- * reference, or NULL with another exception set. */
+/* Returns a RuntimeError, not raised, that says why there is no compiler; None if there is one. A
+ * new reference, or NULL with another exception set. */
 PyObject *cwj_compiler_error(cwj_module_state *state, const char *who);
 
-/* The compiler of a command line, to be cleared by the caller; messages say whose it is:
- * "c_compiler()". Returns 0, or -1 with RuntimeError where it is not there. */
+/* Finds the compiler of a command line; the caller clears it. whose: the start of messages, such as
+ * "c_compiler()". Returns 0, or -1 with RuntimeError if there is no such compiler. */
 int cwj_compiler_named(PyObject *command, const char *whose, tj_compiler *compiler,
                        const char *who);
 
-/* Forgets what was found. */
+/* Forgets the compiler that was found. */
 void cwj_compiler_clear(cwj_module_state *state);

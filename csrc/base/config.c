@@ -1,8 +1,8 @@
-/* config.c: type Config, whose one instance is cwrapjit.config.
+/* config.c: type Config, whose only instance is cwrapjit.config.
  *
- * A setting that nobody set follows its environment variable, which is read
- * whenever it is asked for: setting it late works, and nothing is parsed at
- * import. None puts a setting back to that.
+ * A setting that was not assigned follows its environment variable. The variable is read at each
+ * use, so it may be set late, and nothing is parsed at import. Assigning None resets a setting to
+ * that.
  */
 #include "base/config.h"
 
@@ -20,11 +20,11 @@ typedef struct {
 typedef struct setting {
     const char *name;
     const char *variable;
-    /* What the environment variable's text means; a new reference. */
+    /* Converts the environment variable's text; returns a new reference. */
     PyObject *(*of_text)(PyObject *text, const char *variable);
-    /* What it means in C, or -1 with an exception for what it cannot be. */
+    /* Returns the value as a C number, or -1 with an exception if it is invalid. */
     int (*parse)(PyObject *value, const char *who);
-    const char *usual; /* the text that counts where nobody says anything; NULL: None is meant */
+    const char *usual; /* default text; NULL: None */
     const char *doc;
 } setting;
 
@@ -34,7 +34,7 @@ text_itself(PyObject *text, const char *Py_UNUSED(variable))
     return Py_NewRef(text);
 }
 
-/* The number that text spells, or text itself. */
+/* Converts text to an int if it is a number; otherwise returns text itself. */
 static PyObject *
 number_or_text(PyObject *text, const char *Py_UNUSED(variable))
 {
@@ -102,7 +102,7 @@ _Static_assert(sizeof settings / sizeof *settings == CWJ_NSETTINGS, "one for eac
 
 /* ---- values in force --------------------------------------------------- */
 
-/* What is set, else what the environment variable says, else what is usual. */
+/* Returns the value that was assigned, else that of the environment variable, else the default. */
 PyObject *
 cwj_config_value(PyObject *config, cwj_setting which)
 {
@@ -169,7 +169,7 @@ set_setting(PyObject *self, PyObject *value, void *closure)
         if (number < 0) {
             return -1;
         }
-        /* No object whose __index__ may say something else the next time, or raise. */
+        /* Do not store objects whose __index__ may return another value later, or raise. */
         fresh = PyUnicode_Check(value) || PyBool_Check(value) ? Py_NewRef(value)
                                                               : PyLong_FromLong(number);
         if (fresh == NULL) {
@@ -186,7 +186,7 @@ get_compiled_graphs(PyObject *self, void *Py_UNUSED(closure))
     return PyLong_FromUnsignedLongLong(cwj_state_of(self)->compiled_graphs);
 }
 
-/* Filled when the type is made: a row for each setting. */
+/* Filled when the type is created: one row per setting. */
 static PyGetSetDef config_getset[CWJ_NSETTINGS + 2];
 
 static void
@@ -203,7 +203,7 @@ fill_getset(void)
 
 /* ---- the type ---------------------------------------------------------- */
 
-/* Adds " name=value" to the text, which it takes. */
+/* Appends " name=value" to the text; steals text. */
 static PyObject *
 add_setting(PyObject *text, PyObject *self, cwj_setting which)
 {

@@ -1,4 +1,4 @@
-/* config.h: the process' defaults, cwrapjit.config. */
+/* config.h: the defaults of the process, cwrapjit.config. */
 #pragma once
 
 #include "base/choices.h"
@@ -13,13 +13,15 @@ typedef enum cwj_setting {
     CWJ_NSETTINGS
 } cwj_setting;
 
-/* What is in force: the attribute where it was set, else the environment variable, else the
- * built-in one. A new reference, or NULL with an exception when the environment holds nonsense. */
+/* Returns the value in effect: the assigned attribute, else the environment variable, else the
+ * built-in default. A new reference, or NULL with an exception if the environment variable is
+ * invalid. */
 PyObject *cwj_config_value(PyObject *config, cwj_setting which);
-/* The same as choices.h has it: a number, or -1. */
+/* Returns the same as a number of choices.h, or -1 with an exception set. */
 int cwj_config_number(PyObject *config, cwj_setting which);
-/* Before anything is compiled: tells tinyjit the limit in force. A bad number of processes is
- * refused here, too: in the background there is nobody to tell. 0, or -1 as above. */
+/* Passes the memory limit to tinyjit; call this before each compilation. It also rejects an invalid
+ * number of processes, because the background thread cannot raise. Returns 0, or -1 with an
+ * exception. */
 int cwj_config_limit(PyObject *config);
 
 /* Adds the type and its instance to the extension module. Returns 0, or -1 with an exception set. */

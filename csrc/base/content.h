@@ -1,9 +1,9 @@
-/* content.h: what an object is by its content: methods of several types. */
+/* content.h: methods, shared by several types, that pickle, copy and hash objects by content. */
 #pragma once
 
 #include "base/state.h"
 
-/* What a function of cwrapjit._travel says of an object; a new reference. */
+/* Calls a function of cwrapjit._travel with the object; returns a new reference. */
 PyObject *cwj_content_ask(const char *function, PyObject *self);
 
 /* __reduce__ and __dask_tokenize__; __copy__ and __deepcopy__, which return the object itself. */

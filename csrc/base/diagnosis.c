@@ -1,7 +1,6 @@
 /* diagnosis.c: see diagnosis.h.
  *
- * A check is a job that brings no code: one for each text, as a compiler stops at what it
- * cannot read.
+ * A check is a job without code. Each text has its own, because a compiler stops at an error.
  */
 #include "base/diagnosis.h"
 
@@ -21,8 +20,8 @@ free_jobs(tj_job **jobs, int count)
     PyMem_Free(jobs);
 }
 
-/* Fills a list of jobs: for text (NULL: none), and for the environment's sources. Returns 0, or
- * -1 with MemoryError. */
+/* Creates a list of jobs: one for text (NULL: none), and one for each source of the environment.
+ * Returns 0, or -1 with MemoryError. */
 static int
 make_jobs(tj_job ***jobs, int *count, tj_environment *environment, const char *text,
           tj_job_options options)
@@ -52,8 +51,8 @@ make_jobs(tj_job ***jobs, int *count, tj_environment *environment, const char *t
     return 0;
 }
 
-/* The header, where it is the environment's own; nothing elsewhere. Returns 0, or -1 with an
- * exception set. */
+/* Returns the header if it is the environment's own, otherwise an empty text. Returns 0, or -1 with
+ * an exception set. */
 static int
 own_header(const cwj_environment *environment, tj_text *text)
 {
@@ -154,7 +153,7 @@ cwj_diagnosis_apply(const cwj_environment *environment)
            (environment->header_file != NULL && PyUnicode_GET_LENGTH(environment->header) > 0);
 }
 
-/* Does nothing where there is no compiler to ask, or no text. Returns 0, or -1 with an exception set. */
+/* Does nothing without a compiler or text. Returns 0, or -1 with an exception set. */
 static int
 begin(cwj_module_state *state, cwj_environment *environment)
 {
@@ -173,7 +172,7 @@ begin(cwj_module_state *state, cwj_environment *environment)
         }
     }
     tj_text_clear(&header);
-    cwj_clear_expected(PyExc_ValueError, NULL); /* nonsense in the environment */
+    cwj_clear_expected(PyExc_ValueError, NULL); /* invalid environment variables */
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -182,16 +181,16 @@ begin_once(cwj_module_state *state, cwj_environment *environment)
 {
     int status = 0;
     if (!environment->checks_begun) {
-        environment->checks_begun = true; /* before Python code may run */
+        environment->checks_begun = true; /* set this before Python code may run */
         status = begin(state, environment);
     }
     if (status < 0) {
-        environment->checks_begun = environment->checks != NULL; /* nothing began: again */
+        environment->checks_begun = environment->checks != NULL; /* nothing started: try again */
     }
     return status;
 }
 
-/* A fork may have lost a job: it is started again. */
+/* A fork may have lost a job: this starts it again. */
 static bool
 is_over(tj_job *job)
 {

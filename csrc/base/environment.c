@@ -1,7 +1,7 @@
-/* environment.c: from the C side of module()'s arguments to a tj_environment.
+/* environment.c: creates a tj_environment from module()'s arguments that concern C.
  *
- * Python makes bytes of paths and macros, and looks where libraries are (cwrapjit/_build.py).
- * The bytes live until the sources are compiled; the tj_environment has copies then.
+ * Python encodes paths and macros as bytes, and finds the libraries (cwrapjit/_build.py). The bytes
+ * live until the sources are compiled; the tj_environment has its own copies.
  */
 #include "base/environment.h"
 
@@ -37,7 +37,7 @@ cwj_build_clear(cwj_build *build)
 
 /* ---- the environment --------------------------------------------------- */
 
-/* The lists as C takes them, by cwrapjit._build.encode(), which says what they are. */
+/* Encodes the lists for C; cwrapjit._build.encode() describes them. */
 static PyObject *
 encode_lists(const cwj_build *build, const char *who)
 {
@@ -69,8 +69,8 @@ cwj_texts_in(PyObject *tuple)
     return texts;
 }
 
-/* Texts of sources: of each bytes, which keep it, or None. Owned (PyMem_Free), or NULL with an
- * exception set. */
+/* Returns the texts of the sources, borrowed from the bytes, or empty for None. Owned (PyMem_Free),
+ * or NULL with an exception set. */
 static tj_piece *
 pieces_in(PyObject *sources, PyObject *texts)
 {
@@ -109,7 +109,7 @@ build_environment(cwj_environment *self, const cwj_module_state *state,
     return cwj_report(who, status, &messages, &error);
 }
 
-/* text: the memory for options->text. Returns 0, or -1 with an exception. */
+/* text: storage for options->text. Returns 0, or -1 with an exception. */
 static int
 take_text(const cwj_build *build, tj_environment_options *options, tj_piece *text)
 {

@@ -1,4 +1,4 @@
-/* environment.h: what the functions of a module share on the C side. */
+/* environment.h: the C environment that the functions of a module share. */
 #pragma once
 
 #include "base/state.h"
@@ -11,47 +11,47 @@
     X(libraries)           \
     X(library_dirs)
 
-/* Owned references; lists hold str or PathLike objects as they were given. NULL, None: not given. */
+/* Owned references; lists hold the str or PathLike objects as passed. NULL, None: missing. */
 typedef struct cwj_build {
     PyObject *header;
-    PyObject *text; /* a library's source=: C text in the place of sources; borrowed str */
-    const char *text_file; /* what messages call it; borrowed */
+    PyObject *text; /* a library's source=: C text instead of sources; borrowed str */
+    const char *text_file; /* its file name in messages; borrowed */
 #define CWJ_MEMBER(name) PyObject *name;
     CWJ_BUILD_LISTS(CWJ_MEMBER)
 #undef CWJ_MEMBER
 } cwj_build;
 
-/* Moves those arguments out of a dict of keywords. Returns 0, or -1. */
+/* Moves these arguments out of a dict of keywords. Returns 0, or -1 with an exception set. */
 int cwj_build_pop(cwj_build *build, PyObject *kwargs);
 void cwj_build_clear(cwj_build *build);
 
-/* Libraries and compiled sources. Shared by a module and its functions, which
- * may outlive it; the count is guarded by the GIL. */
+/* Libraries and compiled sources. Shared by a module and its functions, which may outlive it; the
+ * GIL guards the reference count. */
 typedef struct cwj_environment {
     Py_ssize_t references;
     tj_environment *tj;   /* owned */
     PyObject *header;     /* owned str: C text that functions see */
     PyObject *build_args; /* owned: CWJ_BUILD_LISTS as tuples of str, for m.write()'s comment */
-    PyObject *described;  /* owned: (header, build_args), for pickles; NULL: nobody asked */
-    PyObject *header_file; /* owned str: what messages call a library's header; NULL: a module's,
-                              which its functions see to */
+    PyObject *described;  /* owned: (header, build_args), for pickles; NULL: not needed yet */
+    PyObject *header_file; /* owned str: file name of a library's header in messages; NULL: a
+                              module (its functions name it) */
     tj_job **checks;       /* owned: nchecks of them; see diagnosis.h */
     int nchecks;
     bool checks_begun, checks_told;
 } cwj_environment;
 
-/* Compiles the sources without the GIL. `who` begins messages. Returns NULL
- * with an exception set. */
+/* Compiles the sources without the GIL. Messages start with `who`. Returns NULL with an exception
+ * set on error. */
 cwj_environment *cwj_environment_new(cwj_module_state *state, const cwj_build *build,
                                      const char *who);
 cwj_environment *cwj_environment_ref(cwj_environment *environment);
 void cwj_environment_unref(cwj_environment *environment); /* accepts NULL */
 
-/* Where libraries are, for tj_environment_options: a new tuple of bytes, or NULL with an
+/* Finds libraries, for tj_environment_options. Returns a new tuple of bytes, or NULL with an
  * exception set. Names and folders are iterables of str. */
 PyObject *cwj_find_libraries(const char *who, PyObject *names, PyObject *dirs);
-/* A NULL-terminated array of the texts in a tuple of bytes, which keeps them; owned (PyMem_Free),
- * or NULL with an exception set. */
+/* Returns a NULL-terminated array of the texts in a tuple of bytes, which owns them; free it with
+ * PyMem_Free. NULL with an exception set on error. */
 const char **cwj_texts_in(PyObject *tuple);
 
 /* Loads libtcc unless it is loaded. Returns 0, or -1 with an exception set. */

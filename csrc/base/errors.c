@@ -1,10 +1,9 @@
-/* errors.c: the one file that turns tinyjit's reports into exceptions.
+/* errors.c: turns tinyjit's reports into exceptions; no other file does.
  *
- * A compile error is a SyntaxError with all its fields, so that tracebacks and
- * notebooks show the C line with a caret. When several bodies are wrong, the
- * exception is that of the first; `errors` lists one for each fault, and from
- * Python 3.11 on the others are notes, which a plain traceback prints.
- * cwrapjit/_errors.py makes them.
+ * A compile error is a SyntaxError with all its fields, so tracebacks and notebooks show the C line
+ * with a caret. If several bodies are wrong, the exception is that of the first; `errors` lists all
+ * faults. Since Python 3.11 the others are also notes, which a plain traceback prints.
+ * cwrapjit/_errors.py creates the exceptions.
  */
 #include "base/errors.h"
 #include "base/tuples.h"
@@ -17,7 +16,7 @@ cwj_add_errors(PyObject *extension, cwj_module_state *state)
     PyObject *errors = PyImport_ImportModule("cwrapjit._errors");
     int status = errors == NULL ? -1 : 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && status == 0; i++) {
-        Py_XSETREF(state->fault, PyObject_GetAttrString(errors, names[i])); /* the last one stays */
+        Py_XSETREF(state->fault, PyObject_GetAttrString(errors, names[i])); /* keeps the last one */
         status =
             state->fault == NULL ? -1 : PyModule_AddObjectRef(extension, names[i], state->fault);
     }
@@ -25,15 +24,15 @@ cwj_add_errors(PyObject *extension, cwj_module_state *state)
     return status;
 }
 
-/* ---- what compilers say ---------------------------------------------------- */
+/* ---- compilers' messages --------------------------------------------------- */
 
 enum {
     WARNINGS = 1,
     ERRORS = 2
 };
 
-/* What a function of cwrapjit._errors makes of the messages of these kinds: a new reference, or
- * NULL with an exception set. */
+/* Calls a function of cwrapjit._errors with the messages of these kinds. Returns a new reference,
+ * or NULL with an exception set. */
 static PyObject *
 make_of(const tj_messages *messages, int kinds, const char *function)
 {
@@ -172,8 +171,8 @@ cwj_raise_at(const char *who, const char *what, const tj_error *error, PyObject 
     }
 }
 
-/* A new exception, in the place of any that is set; NULL with another one set. `who` is a text,
- * or by is a str. */
+/* Returns a new exception, which replaces any that is set; NULL with another one set. Pass either
+ * the text `who` or the str `by`. */
 static PyObject *
 new_refusal(const char *who, PyObject *by, PyObject *type, const char *format, va_list arguments)
 {

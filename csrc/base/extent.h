@@ -1,12 +1,11 @@
-/* extent.h: computes which memory an array covers and whether two arrays share memory. Used by the
- * calls of functions (m.write() embeds this text), ufuncs, libraries and graphs.
- */
+/* extent.h: computes which memory an array covers and whether two arrays overlap. Used by the calls
+ * of functions (m.write() embeds this text), ufuncs, libraries and graphs. */
 #pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
 
 #ifndef CWJ_SHORT_LOOP
-#define CWJ_SHORT_LOOP() /* only the call path of functions has something to say of them */
+#define CWJ_SHORT_LOOP() /* only the calls of functions define it */
 #endif
 
 enum {
@@ -14,7 +13,7 @@ enum {
 }; /* candidate solutions that NumPy may try */
 
 typedef struct cwj_extent {
-    const char *low;  /* first byte */
+    const char *low; /* first byte */
     const char *high; /* one past the last byte; low == high: no elements */
 } cwj_extent;
 
@@ -39,9 +38,8 @@ extent_of_memory(const char *data, int ndim, const npy_intp *dims, const npy_int
     return extent;
 }
 
-/* NumPy's exact answer: 1 shared, 0 not, -1 with an exception set. Too hard to
- * tell within the limit counts as shared: so answers may_share_memory, where
- * shares_memory would raise. */
+/* Returns NumPy's exact answer: 1 if memory is shared, 0 if not, -1 with an exception set. If the
+ * work limit does not suffice, may_share_memory() returns true; shares_memory() would raise. */
 static inline int
 shares_exactly(PyArrayObject *one, PyArrayObject *other)
 {
@@ -64,13 +62,12 @@ done:
     return shared;
 }
 
-/* True when no two elements can share memory: from the smallest stride up, each
- * stride steps over all that lies below it. A false negative needs strides that
- * only as_strided() makes. */
+/* True if no two elements can share memory: in order of size, each stride steps over everything
+ * that smaller strides cover. A wrong "false" is only possible for strides made by as_strided(). */
 static inline int
 strides_are_nested(int ndim, const npy_intp *dims, const npy_intp *strides, npy_intp itemsize)
 {
-    /* Unsigned, as strides of as_strided() may be anything. */
+    /* Unsigned, because strides of as_strided() may have any value. */
     npy_uintp covered = (npy_uintp)itemsize;
     npy_uintp below = 0; /* axes are visited by (|stride|, index) */
     int below_index = -1;
@@ -98,7 +95,7 @@ strides_are_nested(int ndim, const npy_intp *dims, const npy_intp *strides, npy_
     return 1;
 }
 
-/* Memory as an array of bytes: new, or NULL with an exception set. */
+/* Returns a new array of the memory's bytes, or NULL with an exception set. */
 static inline PyArrayObject *
 bytes_in(const char *data, int ndim, const npy_intp *dims, const npy_intp *strides,
          npy_intp itemsize)
@@ -117,9 +114,9 @@ bytes_in(const char *data, int ndim, const npy_intp *dims, const npy_intp *strid
                                         (void *)data, 0, 0, NULL);
 }
 
-/* Checks exactly (by shares_exactly()) that no two elements share memory: 1, 0, or -1 with an exception
- * set. Whether two elements overlap depends only on the differences of their indices. It is therefore
- * enough, for each axis, to compare the first row with all later ones. */
+/* Checks exactly (with shares_exactly()) that no two elements share memory. Returns 1 if so, 0 if
+ * not, -1 with an exception set. Only the differences of indices matter. For each axis it is
+ * therefore enough to compare the first row with all later rows. */
 static inline int
 elements_are_apart(const char *data, int ndim, const npy_intp *dims, const npy_intp *strides,
                    npy_intp itemsize)
@@ -129,7 +126,8 @@ elements_are_apart(const char *data, int ndim, const npy_intp *dims, const npy_i
         return 1;
     }
     for (int i = 0; i < ndim; i++) {
-        shared |= dims[i] > 1 && strides[i] == 0; /* of any length: np.broadcast_to() */
+        shared |= dims[i] > 1 && strides[i] == 0; /* stride 0: any length, as from
+                                                     np.broadcast_to() */
     }
     for (; ndim > 0 && shared == 0; ndim--, dims++, strides++) {
         if (dims[0] < 2) {

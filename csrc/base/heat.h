@@ -1,16 +1,15 @@
-/* heat.h: when code has run long enough to be worth the system compiler's time, and how that is
- * found out where a clock costs more than a run: for the call path of functions, whose text
- * m.write() embeds, and for graphs.
- */
+/* heat.h: says when code has run long enough for the system's compiler to pay off, and which runs
+ * are timed, because reading a clock may cost more than a run. Used by the calls of functions
+ * (m.write() embeds this text) and by graphs. */
 #pragma once
 
 #include "os/clock.h"
 
-/* Nanoseconds that it ran. */
+/* Run time in nanoseconds. */
 #define CWJ_HOT_TIME 2000000ull
-#define CWJ_LOOK_TIME 20000000ull /* between two looks at what has come of it */
+#define CWJ_LOOK_TIME 20000000ull /* between two checks for the result */
 
 enum {
     CWJ_SHORT_NS = 10000, /* a run below this is short, ... */
-    CWJ_SAMPLE = 64 /* ... and one of so many short ones is timed, and stands for the others */
+    CWJ_SAMPLE = 64 /* ... and one of so many short runs is timed and counts for all of them */
 };

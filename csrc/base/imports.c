@@ -1,11 +1,11 @@
-/* imports.c: Python's half of the package, imported late, and the types that are written in C: see
- * state.h. */
+/* imports.c: imports the Python modules of the package on first use, and adds the types written in
+ * C: see state.h. */
 #include "base/state.h"
 
 static PyObject *
 import(const char *name)
 {
-    PyObject *imports = PyImport_ImportModule("cwrapjit._imports"); /* there since the package is */
+    PyObject *imports = PyImport_ImportModule("cwrapjit._imports"); /* always imported */
     PyObject *module = imports == NULL ? NULL : PyObject_CallMethod(imports, "load", "s", name);
     Py_XDECREF(imports);
     return module;
@@ -42,7 +42,7 @@ cwj_add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type)
     int status = made == NULL ? -1 : PyModule_AddType(extension, made);
     if (type != NULL) {
         *type = made;
-    } else { /* the module has it */
+    } else { /* the extension module owns it */
         Py_XDECREF(made);
     }
     return status;

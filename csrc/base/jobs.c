@@ -7,7 +7,7 @@
 #include "base/raised.h"
 #include "os/clock.h"
 
-/* Running compilers end with the process. */
+/* Makes running compilers end with the process. */
 static void
 stop_at_exit(void)
 {
@@ -17,14 +17,14 @@ stop_at_exit(void)
     }
 }
 
-/* As cwrapjit.config says now; nonsense that has come into the environment since
- * something was defined means one. */
+/* Applies cwrapjit.config's number of processes. A value in the environment that has become invalid
+ * since the definition means one. */
 static void
 set_processes(const cwj_module_state *state)
 {
     PyObject *raised = cwj_raised_take();
     int processes = cwj_config_number(state->config, CWJ_SETTING_PROCESSES);
-    PyErr_Clear(); /* no Python code runs there: nothing but nonsense, or no memory to read it */
+    PyErr_Clear(); /* no Python code runs here: the value is invalid, or there is no memory */
     tj_optimizer_set_limits(processes < 1 ? 1 : processes, 0);
     cwj_raised_set(raised);
 }
@@ -43,7 +43,7 @@ seconds_now(void)
     return 1e-9 * (double)tj_clock_ns();
 }
 
-/* In turns short enough for Ctrl-C. */
+/* Waits in intervals, short enough for Ctrl-C. */
 int
 cwj_job_wait(tj_job *job, double seconds)
 {
@@ -103,9 +103,9 @@ cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who)
     return ready == 0 ? cwj_job_raise(job, who) : ready < 0 ? -1 : 0;
 }
 
-/* ---- what became of it --------------------------------------------------- */
+/* ---- results ------------------------------------------------------------ */
 
-/* A RuntimeError with the failure's own words. */
+/* Returns a RuntimeError with the failure's message. */
 static PyObject *
 plain_error(tj_job *job, const char *who)
 {

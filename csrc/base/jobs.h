@@ -1,17 +1,18 @@
-/* jobs.h: starting a job of the system's compiler from Python, and waiting for one. */
+/* jobs.h: starts jobs of the system's compiler from Python, and waits for them. */
 #pragma once
 
 #include "base/state.h"
 
-/* Starts a job, as cwrapjit.config says now; running compilers end with the process. Sets
- * no exception. False: it has failed, for want of a thread. */
+/* Starts a job with cwrapjit.config's current settings; running compilers end with the process.
+ * Sets no exception. Returns false if the job failed because no thread could be started. */
 bool cwj_job_start(const cwj_module_state *state, tj_job *job);
 
-/* Waits without the GIL until the job is ready or has failed, `seconds` at most (< 0: no
- * limit). Returns 1 when it is ready, 0 when not, -1 with an exception set (Ctrl-C). */
+/* Waits without the GIL until the job is ready or has failed, `seconds` at most (< 0: no limit).
+ * Returns 1 if it is ready, 0 if not, -1 with an exception set (Ctrl-C). */
 int cwj_job_wait(tj_job *job, double seconds);
 
-/* The argument of a method wait(timeout=None), for the above. Returns 0, or -1 with an exception. */
+/* Parses the arguments of a method wait(timeout=None), for cwj_job_wait(). Returns 0, or -1 with an
+ * exception. */
 int cwj_wait_parse(double *seconds, PyObject *args, PyObject *kwargs);
 #define CWJ_WAIT_DOC(whole)                                                                 \
     "wait($self, /, timeout=None)\n--\n\n"                                                  \
@@ -23,20 +24,21 @@ int cwj_wait_parse(double *seconds, PyObject *args, PyObject *kwargs);
 
 /* Starts a job and waits for its end, as above: 1, 0, or -1 with an exception set. */
 int cwj_job_finish(const cwj_module_state *state, tj_job *job);
-/* Raises why a job is not ready that has been waited for; returns -1. */
+/* Raises the reason why a finished job is not ready; returns -1. */
 int cwj_job_raise(tj_job *job, const char *who);
-/* Both: 0 when the job is ready, -1 with an exception set. */
+/* Does both. Returns 0 if the job is ready, or -1 with an exception set. */
 int cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who);
 
-/* Why the job failed, as an exception that is not raised: CompileError for what the compiler
- * refuses, RuntimeError for anything else. None where it has not. NULL with another one set. */
+/* Returns why the job failed, as an exception that is not raised: CompileError if the compiler
+ * rejects the text, otherwise RuntimeError. None if it has not failed. NULL with another exception
+ * set. */
 PyObject *cwj_job_error(tj_job *job, const char *who);
 
-/* The same as warnings, of what the compiler refuses alone. Returns 0, or -1 with an exception
- * set: a warning, where a filter says so. */
+/* Issues the same as warnings, but only what the compiler rejects. Returns 0, or -1 with an
+ * exception set, for example by a warnings filter. */
 int cwj_job_warn(tj_job *job);
 
-/* The same for code that stays in its tcc tier: its job, or NULL where no compiler was asked. */
+/* The same for code that stays in its tcc tier; job is NULL if no compiler was called. */
 PyObject *cwj_tier_error(cwj_module_state *state, tj_job *job, const char *who);
 #define CWJ_TIER_ERROR_DOC                                                                  \
     "Why the code stays in its tcc tier, as an exception: CompileError for what the\n"      \

@@ -1,11 +1,10 @@
-/* masked.h: numpy.ma's arrays, which hold values that must not be computed on: for the call path
- * of functions, whose text m.write() embeds, and for all else that takes arrays.
- */
+/* masked.h: detects numpy.ma's arrays, whose masked values must not be used. Included by the calls
+ * of functions (m.write() embeds this text) and by all other code that takes arrays. */
 #pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
 
-/* 1: it is one; 0: it is not, or nobody can have made one; -1 with an exception set. */
+/* Returns 1 if it is one; 0 if not (or if numpy.ma is not imported); -1 with an exception set. */
 static inline int
 cwj_is_masked(PyObject *object)
 {
@@ -23,7 +22,7 @@ cwj_is_masked(PyObject *object)
     if (type == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError)) {
         return -1;
     }
-    if (type == NULL) { /* it is being imported */
+    if (type == NULL) { /* numpy.ma is being imported */
         PyErr_Clear();
         return 0;
     }

@@ -1,13 +1,13 @@
-/* numbers.h: from a number in Python to a number in C, by the one rule of all front ends.
+/* numbers.h: converts Python numbers to C numbers, by the same rule for all front ends.
  *
- * Python's own numbers are weak: bool, int, float, complex and what is derived from them
- * become any type of their kind or of a wider kind. An int that the type does not have,
- * exactly, is an OverflowError; floats are rounded, and become infinite with NumPy's warning.
+ * Python's own numbers are weak: bool, int, float, complex and derived types become any type of
+ * their kind or of a wider kind. An int that the type cannot represent exactly raises
+ * OverflowError; floats are rounded, and become infinite with NumPy's warning.
  *
- * NumPy's scalars and arrays without dims are strong: their dtype has to cast safely, and
- * then an integer keeps its value, too. All else is a TypeError.
+ * NumPy's scalars and arrays without dims are strong: their dtype must cast safely, and an integer
+ * must also keep its value. Everything else raises TypeError.
  *
- * The call path of functions includes this file, and m.write() embeds its text.
+ * The calls of functions include this file, and m.write() embeds its text.
  */
 #pragma once
 
@@ -22,13 +22,13 @@
 
 typedef enum cwj_fit {
     CWJ_FIT_ERROR = -1, /* an exception is set */
-    CWJ_FITS,           /* and is stored */
-    CWJ_FITS_BY_NUMPY,  /* which has to store it: it may warn of infinity */
-    CWJ_NO_SUCH_VALUE,  /* an int that the type does not have: OverflowError */
+    CWJ_FITS,           /* and was stored */
+    CWJ_FITS_BY_NUMPY,  /* NumPy must store it, because it may warn of infinity */
+    CWJ_NO_SUCH_VALUE,  /* an int that the type cannot represent: OverflowError */
     CWJ_NO_SUCH_KIND    /* TypeError */
 } cwj_fit;
 
-/* The value of NumPy's own scalar objects follows their head. */
+/* In all of NumPy's own scalar objects, the value is at the same offset. */
 #define CWJ_VALUE_OFFSET offsetof(PyDoubleScalarObject, obval)
 _Static_assert(CWJ_VALUE_OFFSET == offsetof(PyByteScalarObject, obval) &&
                    CWJ_VALUE_OFFSET == offsetof(PyHalfScalarObject, obval) &&
@@ -42,12 +42,12 @@ _Static_assert(CWJ_VALUE_OFFSET == offsetof(PyByteScalarObject, obval) &&
 #endif
 
 enum {
-    CWJ_NUMBER_BYTES = 2 * sizeof(npy_longdouble) /* room for any */
+    CWJ_NUMBER_BYTES = 2 * sizeof(npy_longdouble) /* enough for any number */
 };
 
-/* ---- numbers of C's ---------------------------------------------------- */
+/* ---- C numbers --------------------------------------------------------- */
 
-/* Finite, and infinite as a float, or nearly so. */
+/* True if value is finite but becomes infinite as a float (approximately). */
 static inline int
 cwj_leaves_float(double value)
 {
@@ -81,7 +81,7 @@ cwj_store_double(double value, int type_num, void *target)
     }
 }
 
-/* As a floating-point type, or as a complex one. */
+/* Stores a complex value; fails for types that are not complex. */
 static inline cwj_fit
 cwj_store_complex(double real, double imag, int type_num, void *target)
 {
@@ -110,7 +110,7 @@ cwj_store_real(double value, int type_num, void *target)
         return value >= (least) && (long long)narrow == value; \
     }
 
-/* True when an integer type has the value, which is stored then. */
+/* Stores the value; returns true if the integer type can represent it. */
 static inline int
 cwj_store_integer(long long value, int type_num, void *target)
 {
@@ -141,7 +141,7 @@ cwj_store_integer(long long value, int type_num, void *target)
 }
 #undef CWJ_STORE_INTEGER
 
-/* True when a floating-point type has the value of an int, which a double has. */
+/* True if a floating-point type can represent an integral value exactly. */
 static inline int
 cwj_is_exact(double value, int type_num)
 {
@@ -151,7 +151,7 @@ cwj_is_exact(double value, int type_num)
             return 0;
         }
         long wide = (long)value;
-        return wide == 0 || labs(wide / (wide & -wide)) < 1L << 11; /* 11 bits */
+        return wide == 0 || labs(wide / (wide & -wide)) < 1L << 11; /* significant bits */
     }
     case NPY_FLOAT:
     case NPY_CFLOAT:
@@ -161,11 +161,12 @@ cwj_is_exact(double value, int type_num)
     }
 }
 
-/* ---- numbers of Python's ----------------------------------------------- */
+/* ---- Python numbers ---------------------------------------------------- */
 
 #define CWJ_EXACT_IN_DOUBLE (1LL << 53)
 
-/* An int above all long longs as an integer, which only the largest type may have. */
+/* Stores an int above the range of long long in an integer type; only the largest type can hold
+ * it. */
 static inline cwj_fit
 cwj_store_large_integer(PyObject *number, int type_num, void *target)
 {
@@ -182,8 +183,8 @@ cwj_store_large_integer(PyObject *number, int type_num, void *target)
     return CWJ_FITS;
 }
 
-/* Any int as a floating-point type or a complex one, in two parts: a double, and what is left of
- * it, which a long double may have. PyLong_Type's own subtraction calls nothing of a subclass. */
+/* Stores any int as a floating-point or complex type, from two parts: a double, and the remainder,
+ * which a long double may hold. PyLong_Type's own subtraction calls no method of a subclass. */
 static inline cwj_fit
 cwj_store_large_real(PyObject *number, int type_num, void *target)
 {
@@ -233,7 +234,7 @@ cwj_is_exactly_python_number(PyObject *object)
            PyComplex_CheckExact(object);
 }
 
-/* Those above and what is derived from them, which NumPy's float64 is, too. */
+/* True for these types and types derived from them, except NumPy's scalars. */
 static inline int
 cwj_is_python_number(PyObject *object)
 {
@@ -242,8 +243,8 @@ cwj_is_python_number(PyObject *object)
             !PyArray_IsScalar(object, Generic));
 }
 
-/* Stores a Python number as a C number of NumPy's type type_num. It runs no Python code and
- * sets no exception. */
+/* Stores a Python number as a C number of NumPy's type type_num. Runs no Python code and sets no
+ * exception. */
 static inline cwj_fit
 cwj_store_weak(PyObject *number, int type_num, void *target)
 {
@@ -254,7 +255,7 @@ cwj_store_weak(PyObject *number, int type_num, void *target)
         *(npy_bool *)target = number == Py_True;
         return PyBool_Check(number) ? CWJ_FITS : CWJ_NO_SUCH_KIND;
     }
-    if (PyLong_Check(number)) { /* first, as it is a test of a flag */
+    if (PyLong_Check(number)) { /* first, because this only tests a flag */
         return cwj_store_int(number, type_num, target);
     }
     if (PyFloat_Check(number)) {
@@ -264,7 +265,7 @@ cwj_store_weak(PyObject *number, int type_num, void *target)
     return cwj_store_complex(value.real, value.imag, type_num, target);
 }
 
-/* Stores one that cwj_store_weak() leaves to NumPy, which minds np.errstate(). */
+/* Stores a number that cwj_store_weak() leaves to NumPy, which respects np.errstate(). */
 static inline cwj_fit
 cwj_store_by_numpy(PyObject *number, int type_num, void *target)
 {
@@ -295,7 +296,7 @@ cwj_store_by_numpy(PyObject *number, int type_num, void *target)
 
 /* ---- any number -------------------------------------------------------- */
 
-/* A scalar of another dtype than `to`, whose own decides. */
+/* Stores a scalar whose dtype differs from `to`, if its dtype casts safely. */
 static inline cwj_fit
 cwj_cast_strong(PyObject *scalar, PyArray_Descr *to, void *target)
 {
@@ -308,7 +309,7 @@ cwj_cast_strong(PyObject *scalar, PyArray_Descr *to, void *target)
     if (!PyTypeNum_ISNUMBER(type_num) || !PyArray_CanCastSafely(type_num, to->type_num)) {
         return CWJ_NO_SUCH_KIND;
     }
-    if (type_num == NPY_FLOAT) { /* often for doubles, and not as slow as the next */
+    if (type_num == NPY_FLOAT) { /* frequent, and faster than the general case below */
         float value;
         PyArray_ScalarAsCtype(scalar, &value);
         return cwj_store_real((double)value, to->type_num, target);
@@ -360,13 +361,13 @@ cwj_store_array(PyArrayObject *array, int type_num, void *target)
     return fit;
 }
 
-/* Stores any number as a C number of NumPy's type type_num, or says what is wrong with it; it is
- * never CWJ_FITS_BY_NUMPY. */
+/* Stores any number as a C number of NumPy's type type_num, or returns why not. Never returns
+ * CWJ_FITS_BY_NUMPY. */
 static inline cwj_fit
 cwj_store_number(PyObject *object, int type_num, void *target)
 {
     if (!cwj_is_exactly_python_number(object)) {
-        if (type_num == NPY_DOUBLE && PyFloat_Check(object)) { /* NumPy's is a float, too */
+        if (type_num == NPY_DOUBLE && PyFloat_Check(object)) { /* also true for NumPy's float64 */
             return cwj_store_double(PyFloat_AS_DOUBLE(object), type_num, target);
         }
         if (PyArray_IsScalar(object, Generic)) {
@@ -383,15 +384,15 @@ cwj_store_number(PyObject *object, int type_num, void *target)
     return fit == CWJ_FITS_BY_NUMPY ? cwj_store_by_numpy(object, type_num, target) : fit;
 }
 
-/* What came, where it is CWJ_NO_SUCH_KIND: the name of its class or dtype, "int64, which does not
- * cast safely to int32: give int(...)". A new str, or NULL with an exception set. */
+/* For CWJ_NO_SUCH_KIND: returns the name of the class or dtype, such as "int64, which does not cast
+ * safely to int32: give int(...)". A new str, or NULL with an exception set. */
 static inline PyObject *
 cwj_text_of_other_kind(PyObject *object, int type_num)
 {
     const char *weak = NULL;
     PyObject *text = NULL;
     PyArray_Descr *from = NULL, *to = PyArray_DescrFromType(type_num);
-    if (to != NULL && PyArray_CheckScalar(object)) { /* arrays of no dims, too */
+    if (to != NULL && PyArray_CheckScalar(object)) { /* also true for arrays without dims */
         from = PyArray_DescrFromObject(object, NULL);
     }
     if (PyErr_Occurred()) {
@@ -414,8 +415,8 @@ done:
     return text;
 }
 
-/* "300 is out of range of uint8": why it is CWJ_NO_SUCH_VALUE. A new str, or NULL with an
- * exception set. */
+/* For CWJ_NO_SUCH_VALUE: returns the reason, "300 is out of range of uint8". A new str, or NULL
+ * with an exception set. */
 static inline PyObject *
 cwj_text_of_no_such_value(PyObject *number, int type_num)
 {
@@ -427,7 +428,7 @@ cwj_text_of_no_such_value(PyObject *number, int type_num)
     }
     digits = PyObject_Repr(value);
     if (digits == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
-        PyErr_Clear(); /* Python prints no int of thousands of digits */
+        PyErr_Clear(); /* Python does not print ints of thousands of digits */
         digits = PyUnicode_FromString("so large an int");
     }
     if (digits != NULL) {

@@ -1,5 +1,5 @@
-/* raised.c: see raised.h. Python 3.12 keeps what is raised as one object, the
- * versions before it as three that need not have met. */
+/* raised.c: see raised.h. Python 3.12 keeps the current exception as one object, earlier versions
+ * as three that may not be normalised. */
 #include "base/raised.h"
 
 #if PY_VERSION_HEX >= 0x030C0000
@@ -28,7 +28,7 @@ cwj_raised_take(void)
     }
     PyErr_NormalizeException(&type, &value, &traceback);
     if (traceback != NULL && PyException_SetTraceback(value, traceback) < 0) {
-        PyErr_Clear(); /* the exception itself is what counts */
+        PyErr_Clear(); /* only the exception itself matters */
     }
     Py_DECREF(type);
     Py_XDECREF(traceback);
@@ -57,9 +57,9 @@ cwj_raised_again(PyObject *exception, PyObject *note)
     Py_XDECREF(done);
     PyObject *other = cwj_raised_take();
     if (other == NULL || PyErr_GivenExceptionMatches(other, PyExc_Exception)) {
-        Py_XDECREF(other); /* the note's own trouble */
+        Py_XDECREF(other); /* the error of adding the note */
         cwj_raised_set(exception);
-    } else { /* Ctrl-C, which nobody would hear of again */
+    } else { /* do not lose Ctrl-C */
         PyException_SetContext(other, exception);
         cwj_raised_set(other);
     }

@@ -1,17 +1,17 @@
-/* raised.h: the exception that is set, as an object. */
+/* raised.h: takes and sets the current exception as an object. */
 #pragma once
 
 #include "base/state.h"
 
-/* The exception that is set, with its traceback, and clears it; a new reference, or NULL
- * when none is set. */
+/* Clears and returns the current exception with its traceback: a new reference, or NULL if none is
+ * set. */
 PyObject *cwj_raised_take(void);
-/* Sets it again; steals the reference. NULL: clears. */
+/* Sets it again; steals the reference. NULL clears. */
 void cwj_raised_set(PyObject *exception);
-/* Sets it (not NULL) again, with a note unless that is NULL: before Python 3.11, behind the
- * message, where that is a str. Steals both. What goes wrong with the note, or is set since the
- * exception was taken, is forgotten, but for Ctrl-C and its like: that is set, with the exception
- * as its context. */
+/* Sets the exception (not NULL) again, with a note unless note is NULL. Before Python 3.11 the note
+ * is appended to the message if that is a str. Steals both. Errors of adding the note, or set since
+ * the exception was taken, are dropped, except Ctrl-C and similar ones: these are set instead, with
+ * the exception as their context. */
 void cwj_raised_again(PyObject *exception, PyObject *note);
-/* Says in a UnicodeError that is set, if one is, whose text that was; format is PyUnicode_FromFormat()'s. */
+/* If a UnicodeError is set, adds whose text it was; format is PyUnicode_FromFormat()'s. */
 void cwj_raised_of(const char *format, ...);

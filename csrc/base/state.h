@@ -1,9 +1,9 @@
-/* state.h: what the extension module knows, one per interpreter. */
+/* state.h: the state of the extension module, one per interpreter. */
 #pragma once
 
 #include "base/api.h"
 
-/* The objects among it: X(type, name). */
+/* Its objects: X(type, name). */
 #define CWJ_STATE_OBJECTS(X)                                                         \
     X(PyTypeObject, module_type)           /* cwrapjit.module */                     \
     X(PyTypeObject, function_type)         /* cwrapjit.Function */                   \
@@ -14,7 +14,7 @@
     X(PyTypeObject, closure_type)          /* Python callables for C */              \
     X(PyTypeObject, config_type)           /* cwrapjit.Config */                     \
     X(PyObject, config)                    /* cwrapjit.config, the one instance */   \
-    X(PyObject, watcher)                   /* ContextVar: who watches calls */       \
+    X(PyObject, watcher)                   /* ContextVar: progress watcher */        \
     X(PyObject, fault)                     /* cwrapjit.Fault */                      \
     X(PyObject, filter_names)              /* ("strict", "allow_downcast") */        \
     X(PyObject, graph_cache)               /* dict: see graph/code; NULL: nothing */ \
@@ -30,24 +30,24 @@ typedef struct cwj_module_state {
     unsigned long long compiled_graphs; /* units of graphs compiled so far */
 } cwj_module_state;
 
-/* The state behind an instance of one of our types; not of a subclass, which Instance and Dispatch
- * allow. */
+/* Returns the state of an instance of one of our types. The type must be ours, not a subclass. */
 static inline cwj_module_state *
 cwj_state_of(PyObject *instance)
 {
     return PyType_GetModuleState(Py_TYPE(instance));
 }
 
-/* Calls a function of one of the package's modules, imported as its own code does late: a fork
- * waits for that. format is Py_BuildValue()'s for a tuple: with "N", what could not be made is
- * NULL here, too. A new reference, or NULL with an exception set. */
+/* Calls a function of one of the package's modules. The module is imported on first use, like in
+ * the package's Python code; a fork waits for that. format is Py_BuildValue()'s for a tuple; with
+ * "N", NULL is passed for an object whose creation failed. Returns a new reference, or NULL with an
+ * exception set. */
 PyObject *cwj_ask_python(const char *module, const char *function, const char *format, ...);
 
-/* Makes a type and adds it to the extension module; *type, unless type is NULL, becomes a reference to
- * it. Returns 0, or -1 with an exception set. */
+/* Creates a type and adds it to the extension module. *type becomes a reference to it unless type
+ * is NULL. Returns 0, or -1 with an exception set. */
 int cwj_add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type);
 
-/* The last that a tp_dealloc does. */
+/* The last step of a tp_dealloc. */
 static inline void
 cwj_object_free(PyObject *op)
 {
@@ -56,6 +56,6 @@ cwj_object_free(PyObject *op)
     Py_DECREF(type);
 }
 
-/* The method _repr_html_() of types written in C: what notebooks show of an object. */
+/* The method _repr_html_() of types written in C: returns what notebooks show for an object. */
 PyObject *cwj_repr_html(PyObject *op, PyObject *unused);
 #define CWJ_REPR_HTML {"_repr_html_", cwj_repr_html, METH_NOARGS, NULL}

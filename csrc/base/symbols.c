@@ -1,10 +1,11 @@
-/* symbols.c: the table of names that compiled code may use and csrc/ defines.
+/* symbols.c: the table of functions of csrc/ that compiled code may call.
  *
- * Snippets see the small <Python.h> and <numpy/arrayobject.h> of the package, where objects are opaque,
- * because the real headers are slow to read and use what libtcc lacks. What those headers do by macros on
- * struct members is offered here under its own name, errors and references included: CPython's macros and the
- * shapes of arrays without axes in this file, NumPy's in one that tools/embed.py writes, the rest in the
- * entries.c of each front end. What Python itself exports is found in the process.
+ * Snippets see the package's small <Python.h> and <numpy/arrayobject.h>, where objects are opaque,
+ * because the real headers are slow to parse and use features that libtcc lacks. Operations that
+ * those headers implement by macros on struct members are offered here as functions with the same
+ * errors and reference counts. CPython's macros and the shapes of arrays without axes are in this
+ * file. NumPy's are in one that tools/embed.py generates, the rest in the entries.c of each front
+ * end. Python's own exported functions are found in the process.
  */
 #include "base/symbols.h"
 
@@ -29,7 +30,7 @@ variable_size(PyObject *object)
     return Py_SIZE(object);
 }
 
-/* A macro in CPython 3.10, so its address cannot be taken. */
+/* A macro in CPython 3.10, so it has no address. */
 static PyObject *
 call_vector(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -59,7 +60,7 @@ cwj_symbols_set(const cwj_symbols *const *front_ends)
     offered = front_ends;
 }
 
-/* Appends to a table that PyMem_Realloc() made. Returns false without memory. */
+/* Appends to a table allocated by PyMem_Realloc(). Returns false if there is no memory. */
 static bool
 append(tj_symbol **table, size_t *count, const cwj_symbols *more)
 {
@@ -72,7 +73,7 @@ append(tj_symbol **table, size_t *count, const cwj_symbols *more)
     return longer != NULL;
 }
 
-/* The table, made once: environments borrow it for good. */
+/* Returns the table, which is created once; environments borrow it for good. */
 static const tj_symbol *
 all_symbols(size_t *count)
 {

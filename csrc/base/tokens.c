@@ -3,16 +3,17 @@
 
 typedef struct reading {
     PyObject *list;    /* borrowed; of tuples */
-    const char *bytes; /* borrowed: of the text */
-    size_t byte;       /* so far ... */
-    Py_ssize_t at;     /* ... are so many characters */
+    const char *bytes; /* borrowed from the text */
+    size_t byte;       /* bytes so far ... */
+    Py_ssize_t at;     /* ... and their number of characters */
 } reading;
 
 static Py_ssize_t
 advance(reading *this, size_t byte)
 {
     for (; this->byte < byte; this->byte++) {
-        this->at += (this->bytes[this->byte] & 0xC0) != 0x80; /* UTF-8: no later byte of one */
+        this->at += (this->bytes[this->byte] & 0xC0) != 0x80; /* count only the first byte of
+                                                                 each UTF-8 character */
     }
     return this->at;
 }
@@ -33,7 +34,7 @@ take_token(void *ctx, const char *kind, const char *spelled, size_t length, size
 PyObject *
 cwj_tokens(PyObject *Py_UNUSED(extension), PyObject *text)
 {
-    /* Who compiles the text says that a lone surrogate is wrong. */
+    /* The compiler of the text reports lone surrogates. */
     PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
     PyObject *list = bytes == NULL ? NULL : PyList_New(0);
     if (list != NULL) {

@@ -1,4 +1,4 @@
-/* tokens.h: tinyjit's lexer for the readers of C text in Python. */
+/* tokens.h: offers tinyjit's lexer to Python code that reads C text. */
 #pragma once
 
 #include "base/api.h"

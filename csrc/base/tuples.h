@@ -1,9 +1,9 @@
-/* tuples.h: filling new tuples, lists and dicts. Part of the call path, too: it needs nothing of this
- * project. */
+/* tuples.h: fills new tuples, lists and dicts. Emitted modules also contain it, so it includes
+ * nothing of this project. */
 #pragma once
 
-/* Puts a new reference, which it steals, into a new tuple. NULL, with an exception set: there is
- * no tuple any more, and *tuple becomes NULL. */
+/* Stores a new reference, which it steals, in a new tuple. If the reference is NULL (with an
+ * exception set), frees the tuple and sets *tuple to NULL. */
 static inline void
 cwj_tuple_fill(PyObject **tuple, Py_ssize_t index, PyObject *item)
 {
@@ -14,7 +14,8 @@ cwj_tuple_fill(PyObject **tuple, Py_ssize_t index, PyObject *item)
     }
 }
 
-/* The same at the end of a new list, and in a new dict; where there is none any more, nothing. */
+/* Does the same at the end of a new list, or in a new dict. Does nothing if that is already
+ * NULL. */
 static inline void
 cwj_list_add(PyObject **list, PyObject *item)
 {

@@ -11,7 +11,7 @@ cwj_watch_end(cwj_watch *watch)
     if (!watch->failed) {
         return 0;
     }
-    PyErr_Clear(); /* of C code that raises by itself: it is the later one */
+    PyErr_Clear(); /* set by C code itself; the callback's exception came first */
     PyErr_Restore(watch->type, watch->value, watch->traceback);
     watch->failed = false;
     return -1;

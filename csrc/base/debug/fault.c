@@ -1,11 +1,11 @@
-/* fault.c: running code that may fault: see fault.h.
+/* fault.c: runs code that may fault: see fault.h.
  *
- * The code and the handler run on stacks of their own (room.c): the first may destroy its stack, or
- * exhaust it. The handler reads thread locals and the stack, fills a cwj_fault, and jumps. Everything that needs
- * memory or a lock happens after the jump (fault_raise.c).
+ * The code and the signal handler run on separate stacks (room.c), because the code may destroy or
+ * exhaust its own. The handler reads thread locals and the stack, fills a cwj_fault, and jumps.
+ * Everything that needs memory or a lock happens after the jump (fault_raise.c).
  */
 #define _GNU_SOURCE 1   /* names of registers */
-#undef _FORTIFY_SOURCE /* its longjmp() takes other stacks for mistakes */
+#undef _FORTIFY_SOURCE /* its longjmp() aborts on a change of stack */
 #include "base/debug/fault.h"
 
 #include "base/compat.h"
@@ -22,18 +22,18 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* A call of cwj_guard() under way, in memory that is not on the stack: what overruns an array
- * there does not reach it (room.c). */
+/* A running call of cwj_guard(). It is not on the stack, so an array overrun there cannot reach it
+ * (room.c). */
 typedef struct guard {
     cwj_room *room;
     sigjmp_buf place;
     struct guard *outer;
     bool hosted;
     cwj_fault *fault;
-    const int *entered; /* how deep the thread is inside of Python's entry points */
+    const int *entered; /* how deep the thread is inside Python's entry points */
     int entered_before;
-    bool scanning;         /* the handler reads the stack, which may not be there */
-    PyThreadState *thread; /* as all below: before the call */
+    bool scanning;         /* the handler reads the stack, which may be unmapped */
+    PyThreadState *thread; /* this and all members below: the state before the call */
     bool held;             /* the GIL */
     bool switched;         /* the handler's stack */
     stack_t stack;
@@ -41,14 +41,14 @@ typedef struct guard {
     sigset_t mask;
 } guard;
 
-/* In static storage of the thread: reading it allocates nothing. */
+/* In static thread-local storage: reading it allocates nothing. */
 #define IN_HANDLERS _Thread_local __attribute__((tls_model("initial-exec")))
 static IN_HANDLERS guard *inside;
-static IN_HANDLERS int chained; /* handlers of others that are running */
+static IN_HANDLERS int chained; /* running handlers of other code */
 
 /* ---- where the fault was --------------------------------------------------------------- */
 
-/* The instruction, the stack and the frame, by the names of the machine's registers. */
+/* Reads the instruction, the stack and the frame pointer from the machine's registers. */
 #if defined(__x86_64__)
 #define PC(context) ((const void *)(context)->uc_mcontext.gregs[REG_RIP])
 #define SP(context) ((const void *)(context)->uc_mcontext.gregs[REG_RSP])
@@ -59,12 +59,12 @@ static IN_HANDLERS int chained; /* handlers of others that are running */
 #define FP(context) ((const void *)(context)->uc_mcontext.regs[29])
 #endif
 
-/* Code of Python and of NumPy: that of the objects that these functions are in. */
+/* Code of Python and of NumPy: the shared objects that contain these functions. */
 enum {
     NHOSTS = 2
 };
 static struct host {
-    uintptr_t known; /* some address in it */
+    uintptr_t known; /* an address in it */
     uintptr_t first, behind;
 } hosts[NHOSTS];
 
@@ -95,10 +95,10 @@ is_hosts(const void *address)
     return false;
 }
 
-/* Says where the calls return to that led there. *foreign: Python's code is among them. libc's
- * backtrace() knows the frames of libraries, not those of libtcc's code: where a call led to no code at
- * all, the return is on top of the stack; where it led to code of libtcc's whose lines nobody
- * knows, behind its frame pointer. */
+/* Collects the return addresses of the calls that led to the fault. *foreign: Python's code is
+ * among them. libc's backtrace() knows the frames of libraries but not those of libtcc's code. If a
+ * call went to an address without code, the return address is on top of the stack. If it went to
+ * libtcc's code without known lines, the return address is next to the saved frame pointer. */
 static void
 find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
 {
@@ -106,10 +106,10 @@ find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
     const void *const *fp = FP(context);
     void *frames[CWJ_MOST_RETURNS - 2];
     bool is_wild = fault->at == fault->address && !fault->raised && fault->signal != SIGFPE &&
-                   fault->signal != SIGILL; /* no frame is to be found there */
+                   fault->signal != SIGILL; /* there is no frame to find */
     int count = is_wild ? 0 : backtrace(frames, CWJ_MOST_RETURNS - 2), i = 0;
     while (i < count && frames[i] != fault->at) {
-        i++; /* the handler's own */
+        i++; /* skip the handler's own frame */
     }
     for (; i < count; i++) {
         fault->returns[fault->nreturns++] = frames[i];
@@ -123,21 +123,21 @@ find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
     }
 }
 
-/* By raise() or abort(), or by another thread of this process. */
+/* True for signals from raise() or abort(), or from another thread of this process. */
 static bool
 is_raised(const siginfo_t *info)
 {
     return info->si_code == SI_TKILL && info->si_pid == getpid();
 }
 
-/* Signals that this thread's own code has caused. */
+/* True for signals that this thread's own code has caused. */
 static bool
 is_own(int number, const siginfo_t *info)
 {
     return is_raised(info) || (number != SIGABRT && info->si_code > 0);
 }
 
-/* Fills the fault. Returns false where it is not one to come back from. */
+/* Fills the fault. Returns false if the code cannot be left by a jump. */
 static bool
 take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *context)
 {
@@ -147,7 +147,7 @@ take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *con
     if (*this->entered != this->entered_before) {
         return false;
     }
-    if (this->scanning) { /* the stack that was read ended there */
+    if (this->scanning) { /* the end of the stack was reached */
         this->scanning = false;
         return !this->hosted;
     }
@@ -176,8 +176,8 @@ enum {
     NSIGNALS = sizeof(guarded_signals) / sizeof(*guarded_signals)
 };
 
-/* What else is to be called: what was there before the first guarded call, and what took
- * our place later, which calls us in turn when it is done. */
+/* Other handlers to call: those installed before the first guarded call, and those that replaced
+ * ours later, which call ours in turn when they are done. */
 static struct others {
     bool known;
     bool replaced;
@@ -195,7 +195,8 @@ index_of(int number)
     return i;
 }
 
-/* What the system does without any handler: again, where the signal was an instruction's. */
+/* Does what the system does without a handler. If an instruction caused the signal, it occurs
+ * again. */
 static void
 do_default(int number, const siginfo_t *info)
 {
@@ -248,7 +249,7 @@ cwj_guard_install(void)
     sigemptyset(&own.sa_mask);
     if (hosts[0].known == 0) {
         void *frame;
-        backtrace(&frame, 1); /* the first time, it allocates */
+        backtrace(&frame, 1); /* the first call allocates */
         hosts[0].known = (uintptr_t)&PyErr_Occurred;
         hosts[1].known = (uintptr_t)PyArray_API[0];
         dl_iterate_phdr(find_hosts, NULL);
@@ -281,8 +282,8 @@ cwj_guard_set_depth(const int *(*depth)(void))
     depth_in_python = depth;
 }
 
-/* As it was when it began: code may have been left between its own releasing of the
- * GIL and its taking it back, or the other way round. */
+/* Restores the GIL and the thread state as they were before the call. The code may have been left
+ * between releasing the GIL and taking it back, or the reverse. */
 static void
 restore_gil(PyThreadState *thread, bool held)
 {
@@ -294,7 +295,7 @@ restore_gil(PyThreadState *thread, bool held)
     }
 }
 
-/* Handlers of signals run there from now on. False: they have to do without. */
+/* Installs the stack for signal handlers. False: they run on the normal stack. */
 static bool
 use_handlers_stack(const cwj_room *room, stack_t *before)
 {
@@ -315,14 +316,14 @@ begin(guard *this)
     fegetenv(&this->numbers);
 }
 
-/* Nothing on the stack is trusted here. A fault from now on belongs to the outer guard, or ends
- * the process. */
+/* Trusts nothing on the stack. From here on, a fault belongs to the outer guard, or ends the
+ * process. */
 static void
 end(bool finished)
 {
     guard *this = inside;
     inside = this->outer;
-    if (!finished) { /* code may have been left where it had changed these */
+    if (!finished) { /* the code may have changed these before it was left */
         pthread_sigmask(SIG_SETMASK, &this->mask, NULL);
         fesetenv(&this->numbers);
     }
@@ -338,7 +339,7 @@ end(bool finished)
 bool
 cwj_guard(bool hosted, void (*run)(void *), void *argument, cwj_fault *fault)
 {
-    guard reserve; /* without memory, the code may destroy it */
+    guard reserve; /* used if there is no memory; the code may overwrite it */
     cwj_room none = {.record = &reserve}, *found = cwj_room_enter(sizeof(guard));
     cwj_room *room = found != NULL ? found : &none;
     guard *this = room->record;

@@ -1,12 +1,12 @@
-/* fault.h: faults of compiled code as exceptions, for debug=True.
+/* fault.h: turns faults of compiled code into exceptions, for debug=True.
  *
- * Code that is *guarded* may do what ends a process otherwise: divide by zero, follow a
- * wild pointer, exhaust the stack, abort. The handler of the signal then jumps back to
- * where it began. Functions, graphs and library functions all use this.
+ * *Guarded* code may do what otherwise ends the process: divide by zero, follow a wild pointer,
+ * exhaust the stack, abort. The signal handler then jumps back to the start of the guarded call.
+ * Functions, graphs and library functions all use this.
  *
- * Handlers are process-wide. They act only on threads that are inside of guarded code, and
- * not while such code has called into Python; all else goes on to the handlers that were
- * there before, or came later.
+ * Handlers are process-wide. They act only on threads inside guarded code, and not while that code
+ * has called into Python. All other signals go to the handlers that were installed before, or
+ * later.
  */
 #pragma once
 
@@ -22,50 +22,52 @@ typedef struct cwj_fault {
     bool aborted; /* by abort() */
     bool divided; /* an integer by zero */
     bool deep;  /* the stack is exhausted */
-    bool over;  /* what was accessed is behind the stack's other end */
-    bool raised; /* nothing was accessed: by raise() */
-    bool nowhere; /* what was accessed is not told: no such address could exist */
-    const void *address; /* what was accessed; the instruction where that does not apply */
+    bool over;  /* the address is above the stack's other end */
+    bool raised; /* sent by raise(): no address was accessed */
+    bool nowhere; /* the system gives no address, because it is not canonical */
+    const void *address; /* the accessed address; the instruction if there was none */
     const void *at;      /* the instruction */
     const void
-        *returns[CWJ_MOST_RETURNS]; /* where calls that led there return to, as far as known */
+        *returns[CWJ_MOST_RETURNS]; /* return addresses of the calls that led there, as far as
+                                       known */
     int nreturns;
-    const cwj_fence *fence; /* around which it was; NULL: of no argument or output */
-    const char *kind, *name; /* "argument" or "output", its name; NULL: not known */
+    const cwj_fence *fence; /* the array's fence that was hit; NULL: none */
+    const char *kind, *name; /* "argument" or "output", and its name; NULL: unknown */
 } cwj_fault;
 
-/* Puts the handlers in place, also when somebody has replaced them. The GIL is held. */
+/* Installs the handlers, again if other code has replaced them. The GIL is held. */
 void cwj_guard_install(void);
 
-/* Says, once and at import, how deep a thread is inside of functions that compiled code calls to
- * get into Python; the address that it returns stays the thread's. */
+/* Call once, at import. depth() returns the address of a counter, fixed per thread: how many
+ * functions that lead into Python the thread has entered from compiled code. */
 void cwj_guard_set_depth(const int *(*depth)(void));
 
-/* Runs run(argument); hosted: it calls functions of Python's by itself. Returns true when it came to
- * its end, false when it was left by a fault. With or without the GIL, which is as before afterwards. */
+/* Runs run(argument). hosted: it calls Python functions by itself. Returns true if it completed,
+ * false if it faulted. Works with or without the GIL, whose state is the same afterwards. */
 bool cwj_guard(bool hosted, void (*run)(void *), void *argument, cwj_fault *fault);
 
-/* For functions that guarded code calls: leaves it as a fault does, without a signal. Ends
- * the process in a thread that is not inside of guarded code. */
+/* For functions that guarded code calls: leaves the code like a fault, without a signal. Ends the
+ * process if the thread is not inside guarded code. */
 _Noreturn void cwj_guard_leave(void);
 
-/* ", in FILE, line N: TEXT", or nothing where the line is not known; *place becomes
- * (file, line, text) or (None, None, None). as_user: called with (file, line), says what the user
- * knows a line of generated text as: (file, line, text), or None for that very line; or NULL. A new
- * reference, or NULL. */
+/* Returns ", in FILE, line N: TEXT", or an empty str if the line is not known. *place becomes
+ * (file, line, text) or (None, None, None). as_user may be NULL; otherwise it is called with the
+ * (file, line) of generated text, and returns the user's (file, line, text), or None to keep the
+ * line. A new reference, or NULL with an exception set. */
 PyObject *cwj_place_text(const cwj_fault *fault, PyObject *as_user, PyObject **place);
 
-/* Raises cwrapjit.Fault. who begins the message: "m.f()". */
+/* Raises cwrapjit.Fault. who: the start of the message, such as "m.f()". */
 void cwj_fault_raise(PyObject *who, const cwj_fault *fault, PyObject *as_user);
 
-/* Raises a Fault without signal: damage that was found afterwards. Steals text. Returns -1. */
+/* Raises a Fault without a signal, for damage that was found afterwards. Steals text. Returns
+ * -1. */
 int cwj_damage_raise(const cwj_module_state *state, PyObject *who, PyObject *text);
-/* The same for bytes that were written around an array of so many bytes, at offset from its
- * first. Steals what, which says whose. */
+/* The same for bytes written outside an array of `size` bytes, at offset from its start. Steals
+ * what, which names the array. */
 int cwj_damage_around(const cwj_module_state *state, PyObject *who, PyObject *what,
                       ptrdiff_t offset, size_t bytes);
 
-/* Fills *lines, which say where each instruction of a unit comes from; NULL there when nobody
- * knows. Returns 0, or -1 with MemoryError. */
+/* Fills *lines with the source line of each instruction of a unit; NULL if unknown. Returns 0, or
+ * -1 with MemoryError. */
 int cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *text,
                       const tj_anchor *anchors);

@@ -1,4 +1,4 @@
-/* fault_raise.c: what a fault was, in words: see fault.h. The GIL is held. */
+/* fault_raise.c: describes a fault in words and raises it: see fault.h. The GIL is held. */
 #include "base/debug/fault.h"
 
 #include "base/debug/zones.h"
@@ -25,7 +25,7 @@ cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *tex
     return 0;
 }
 
-/* The instruction's own line, or else that of the last call that has one. */
+/* Finds the line of the instruction, or else of the innermost call that has one. */
 static bool
 find_place(const cwj_fault *fault, tj_messages *place)
 {
@@ -36,7 +36,7 @@ find_place(const cwj_fault *fault, tj_messages *place)
     return found;
 }
 
-/* The text of the line, or the place as the user knows it, or None. */
+/* Returns the text of the line, or its place as the user knows it, or None. */
 static PyObject *
 text_of(const tj_message *found, PyObject *as_user)
 {
@@ -76,7 +76,7 @@ cwj_place_text(const cwj_fault *fault, PyObject *as_user, PyObject **place)
 
 /* ---- words ------------------------------------------------------------------------------- */
 
-/* The name of the library that an address is in, without its folder; NULL: none. */
+/* Returns the file name, without folder, of the library that contains an address; NULL: none. */
 static const char *
 library_of(const void *address)
 {
@@ -84,7 +84,7 @@ library_of(const void *address)
     return slash != NULL ? slash + 1 : file;
 }
 
-/* Whose code that was, where it was not the function's own and may have done harm; or NULL. */
+/* Returns the name of other code, if the fault was in it and it may have done harm; or NULL. */
 static const char *
 inside_of_what(const cwj_fault *fault)
 {
@@ -92,7 +92,8 @@ inside_of_what(const cwj_fault *fault)
     return harmless ? NULL : library_of(fault->at);
 }
 
-/* What it was that met the address: a new reference, or NULL; None where it was no array. */
+/* Returns the description of the array at the address: a new reference, or NULL; None if it is not
+ * an array. */
 static PyObject *
 array_met(const cwj_fault *fault)
 {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    SIDE = 64 << 20, /* an index that is wrong by millions is met there, too */
+    SIDE = 64 << 20, /* large, so that an index that is wrong by millions also faults */
     ZONE_BYTE = 0xB5,
     IDLE = 8,
     SLOTS = 64,
@@ -16,10 +16,11 @@ enum {
 
 /* ---- slots ------------------------------------------------------------------------------------- */
 
-/* Maps are parts of few large ones: a process has no more than some ten thousand. The system counts neighbours whose
- * protection is the same as one, if they were one when the first of them was written to. */
+/* Maps are slots of a few large mappings, because a process may have only some ten thousand
+ * mappings. The system counts neighbours with equal protection as one mapping, if they were one
+ * when the first of them was written to. */
 static const size_t slot_size = 3 * (size_t)SIDE;
-static _Atomic(char *) chunks[CHUNKS]; /* in turn, each of SLOTS; NULL: none is needed as yet */
+static _Atomic(char *) chunks[CHUNKS]; /* each has SLOTS slots; NULL: not needed yet */
 static _Atomic(uint64_t) taken[CHUNKS]; /* a bit for each slot */
 
 static char *
@@ -54,7 +55,7 @@ take_slot(void)
     return NULL;
 }
 
-/* Returns false where it is none. */
+/* Returns false if the map is not a slot. */
 static bool
 put_slot(const char *map)
 {
@@ -68,9 +69,10 @@ put_slot(const char *map)
     return false;
 }
 
-/* ---- one ------------------------------------------------------------------------------------ */
+/* ---- one fence ------------------------------------------------------------------------------ */
 
-/* Maps of a single page between two sides that are in no use: calls want the same again and again. */
+/* Unused maps of a single page between two sides, kept because calls need the same size
+ * repeatedly. */
 static _Atomic(char *) idle[IDLE];
 
 static bool
@@ -101,7 +103,7 @@ put_idle(char *map)
     return false;
 }
 
-/* A slot's at least, where there are sides. */
+/* At least the size of a slot if there are sides. */
 static size_t
 whole_of(const cwj_fence *this)
 {
@@ -165,7 +167,8 @@ make_map(cwj_fence *this, size_t side, size_t room)
     return made;
 }
 
-/* The zone: what is left of the room in front of the array and behind it. */
+/* Finds the zone, which is the rest of the room before and after the array. Returns the bytes after
+ * it. */
 static size_t
 zone_of(const cwj_fence *this, char **front, char **behind)
 {

@@ -4,13 +4,13 @@
 #include <float.h>
 #include <stdint.h>
 
-/* One number of a type: complex ones have two. The NaNs are such that conversions between
- * the floating types turn one into the other. */
+/* The pattern of one number of a type; complex values have two. Conversions between floating types
+ * turn one type's NaN into the other's. */
 typedef struct pattern {
     size_t size;  /* bytes of a number; 0: the type has no pattern */
-    size_t used;  /* those that count: of a long double not all do */
+    size_t used;  /* significant bytes: a long double has padding */
     unsigned char fresh[16];
-    unsigned char quiet[16]; /* what computing makes of it, but for the sign */
+    unsigned char quiet[16]; /* the result of arithmetic on it, except for the sign */
     bool floating;
 } pattern;
 
@@ -68,7 +68,7 @@ look_at(const pattern *this, const char *number)
         return CWJ_WRITTEN;
     }
     memcpy(bytes, number, this->size);
-    bytes[this->used - 1] &= 0x7F; /* -x of it has the other sign, and may be as loud */
+    bytes[this->used - 1] &= 0x7F; /* -x changes the sign only; the NaN may stay signalling */
     return memcmp(bytes, this->quiet, this->used) == 0 ||
                    memcmp(bytes, this->fresh, this->used) == 0
                ? CWJ_READ

@@ -1,12 +1,13 @@
 /* room.c: see room.h. A room is one mapping:
  *
- *     untouchable, so much that the largest arrays end there
+ *     protected, large enough that an overrun by the largest arrays ends there
  *     the stack
- *     untouchable: what runs up over the stack's end faults
+ *     protected: an overrun of the stack's upper end faults
  *     cwj_room, the record, the stack of handlers
  *
- * Python 3.14 compares the stack's address with its thread's when C code calls it, and sanitizers
- * know each thread's stack: there the code stays on that.
+ * Python 3.14 compares the stack pointer with the bounds of its thread's stack when C code calls
+ * it, and sanitizers know each thread's stack. In these builds the code stays on its thread's
+ * stack.
  */
 #define _GNU_SOURCE 1 /* mmap flags */
 #include "base/debug/room.h"
@@ -36,7 +37,7 @@ round_up(size_t size)
     return (size + page - 1) / page * page;
 }
 
-/* As much as the process' first thread has. */
+/* As large as the stack of the process' first thread. */
 static size_t
 stack_size(void)
 {
@@ -51,13 +52,13 @@ stack_size(void)
 static size_t
 handlers_size(void)
 {
-    const size_t ours = 65536; /* those of others may run on it, faulthandler's among them */
+    const size_t ours = 65536; /* other handlers, such as faulthandler's, may run on it */
     return round_up(ours + (size_t)getauxval(AT_MINSIGSTKSZ));
 }
 
 /* ---- mapping ------------------------------------------------------------------------------- */
 
-/* In front of the record, which is aligned as the room is. */
+/* The size before the record, which is aligned like the room. */
 enum {
     ALIGNMENT = 64,
     HEAD = (sizeof(cwj_room) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
@@ -110,7 +111,7 @@ unmap_room(void *room)
 static cwj_room *
 make_room(size_t record)
 {
-    const size_t below = 4096 * megabyte, above = 16 * megabyte; /* addresses alone */
+    const size_t below = 4096 * megabyte, above = 16 * megabyte; /* address space only */
     cwj_room *room = HAS_STACK ? map_room(record, below, above) : NULL;
     return room != NULL ? room : map_room(record, round_up(1), round_up(1));
 }
@@ -162,7 +163,7 @@ cwj_room_leave(cwj_room *room, bool cleans)
 
 #if HAS_STACK
 
-/* Calls run(argument) with the stack pointer at top. Whoever looks for callers stops there. */
+/* Calls run(argument) with the stack pointer at top. Stack unwinders stop there. */
 void cwj_call_on_stack(const char *top, void (*run)(void *), void *argument)
     __attribute__((visibility("hidden")));
 

@@ -1,7 +1,7 @@
-/* room.h: where guarded code runs: a stack of its own between memory that nobody may touch, and
- * memory for what must outlive it.
+/* room.h: the memory that guarded code runs in: a separate stack between protected pages, and
+ * memory for data that must survive it.
  *
- * What overruns an array on that stack destroys frames of the code itself, and then faults. Python's
+ * An array overrun on that stack destroys only frames of the code itself, and then faults. Python's
  * frames are elsewhere.
  */
 #pragma once
@@ -9,23 +9,23 @@
 #include "base/state.h"
 
 typedef struct cwj_room {
-    void *record;       /* of the size asked for; aligned as the largest type */
-    const char *first;  /* where code that is below has exhausted its stack */
-    const char *behind; /* of all frames of the code */
-    char *map;          /* the whole; NULL: no memory was to be had */
+    void *record;       /* has the requested size; aligned for any type */
+    const char *first;  /* start of the stack; below it, the stack is exhausted */
+    const char *behind; /* end of the stack: above all frames of the code */
+    char *map;          /* the whole mapping; NULL: there was no memory */
     size_t mapped;
     size_t stack;      /* bytes; 0: the code runs on its thread's stack */
-    char *of_handlers; /* the stack of signals' handlers */
-    size_t handlers;   /* its bytes */
-    bool keeps;        /* until its thread ends */
+    char *of_handlers; /* the stack of signal handlers */
+    size_t handlers;   /* bytes of that stack */
+    bool keeps;        /* kept until its thread ends */
     bool taken;
 } cwj_room;
 
-/* The thread's, which is made when it is first needed, or one more where that is taken. NULL:
- * there is no memory. */
+/* Returns the thread's room, created at the first call, or a new one if that is in use. NULL: no
+ * memory. */
 cwj_room *cwj_room_enter(size_t record);
-/* cleans: whoever ran there may have used much. */
+/* cleans: release most of the stack, because the code may have used much of it. */
 void cwj_room_leave(cwj_room *room, bool cleans);
 
-/* Runs run(argument) on the room's stack. It may be left by a jump. */
+/* Runs run(argument) on the room's stack. A jump may leave it. */
 void cwj_room_run(cwj_room *room, void (*run)(void *), void *argument);

@@ -7,17 +7,17 @@
 #include <stdint.h>
 
 enum {
-    FENCED = 256, /* arrays at once: a process may have some ten thousand mappings */
+    FENCED = 256, /* arrays at the same time: a process may have only some ten thousand mappings */
     NEW_BYTE = 0xCB
 };
 
-/* In front of the zone in front, at a page's start. */
+/* At the start of a page, before the zone that precedes the array. */
 typedef struct header {
     cwj_fence fence;
-    size_t sum; /* wrong where code has written to it */
+    size_t sum; /* wrong if code has overwritten the header */
 } header;
 
-/* The newest ones, in turn. */
+/* The newest fences, in a ring. */
 static cwj_fence newest[FENCED];
 static unsigned int turn;
 
@@ -36,7 +36,7 @@ write_header(const cwj_fence *fence)
     *(header *)(fence->map + fence->side) = (header){*fence, sum_of(fence)};
 }
 
-/* Of an array's memory; NULL: it was overwritten. */
+/* Returns the header of an array's memory; NULL: it was overwritten. */
 static const header *
 header_of(const void *data)
 {
@@ -86,7 +86,7 @@ zone_calloc(void *beyond, size_t count, size_t size)
                                                               : allocate(beyond, count * size, 0);
 }
 
-/* Memory whose header was overwritten is lost. */
+/* Memory whose header was overwritten is leaked. */
 static void
 zone_free(void *Py_UNUSED(beyond), void *data, size_t Py_UNUSED(size))
 {
@@ -124,7 +124,8 @@ static bool beyonds[] = {false, true};
 static PyDataMem_Handler handlers[] = {CWJ_HANDLER(false), CWJ_HANDLER(true)};
 #undef CWJ_HANDLER
 
-static PyObject *capsules[2]; /* of the handlers, for the life of the process: arrays keep them */
+static PyObject *capsules[2]; /* capsules of the handlers, kept for the life of the process
+                                 because arrays use them */
 
 PyObject *
 cwj_zones_enter(bool beyond)
@@ -156,7 +157,7 @@ cwj_zones_have(PyArrayObject *array)
            (handler == capsules[false] || handler == capsules[true]);
 }
 
-/* ---- looking at the zones ------------------------------------------------------------------ */
+/* ---- checking the zones -------------------------------------------------------------------- */
 
 const cwj_fence *
 cwj_zones_find(const void *address)
@@ -180,9 +181,9 @@ cwj_zones_damaged(const void *data, ptrdiff_t *offset)
     return cwj_fence_damaged(&known->fence, offset);
 }
 
-/* ---- looking at the array ------------------------------------------------------------------ */
+/* ---- checking the array -------------------------------------------------------------------- */
 
-/* Bytes of a number; 0: too few to tell, or no number. */
+/* Returns the bytes of a number; 0: too few to decide, or not a number. */
 static npy_intp
 size_of_number(PyArrayObject *array)
 {

@@ -1,27 +1,28 @@
-/* zones.h: memory of new arrays with red zones around it, for debug=True.
+/* zones.h: allocates new arrays with red zones around them, for debug=True.
  *
- * While such an allocator is in use, NumPy takes the memory of each new array from it: filled
- * with a pattern, and fenced: see fence.h. Such arrays are ordinary ones otherwise, and keep
- * their allocator. Only the newest are fenced, as mappings are few; around the others are zones.
+ * While this allocator is in use, NumPy takes the memory of each new array from it. The memory is
+ * filled with a pattern and fenced (fence.h). Otherwise such arrays are ordinary ones; they keep
+ * their allocator. Mappings are scarce, so only the newest arrays are fenced; the others have zones
+ * only.
  */
 #pragma once
 
 #include "base/debug/fence.h"
 
-/* Makes NumPy use it in this thread's context; returns what is to be given back to
- * cwj_zones_leave(), or NULL with an exception set. beyond: code may read words that
- * arrays end in, see cwj_bytes_read_beyond(). */
+/* Makes NumPy use the allocator in this thread's context. Returns the previous handler, for
+ * cwj_zones_leave(), or NULL with an exception set. beyond: code may read beyond arrays, see
+ * cwj_bytes_read_beyond(). */
 PyObject *cwj_zones_enter(bool beyond);
 /* Keeps an exception that is set. Steals before. */
 void cwj_zones_leave(PyObject *before);
 
-/* The array's memory is its own, and of this allocator. */
+/* True if the array owns its memory, and this allocator allocated it. */
 bool cwj_zones_have(PyArrayObject *array);
-/* The new array around which a wrong address is, or NULL. */
+/* Returns the fence of the new array that an invalid address is next to, or NULL. */
 const cwj_fence *cwj_zones_find(const void *address);
-/* data is the memory of an array of this allocator. Returns true where bytes around it were
- * written to; *offset is the nearest of those that were found, in bytes from data. */
+/* data points to an array of this allocator. Returns true if bytes around the array were
+ * overwritten; *offset is then the nearest one found, in bytes from data. */
 bool cwj_zones_damaged(const void *data, ptrdiff_t *offset);
-/* Such an array has a number that nobody has written to, at *offset bytes from its first.
- * Numbers of less than four bytes cannot be told. */
+/* True if the array contains a number that was never written, at *offset bytes from its start.
+ * Numbers of less than four bytes cannot be checked. */
 bool cwj_zones_unwritten(PyArrayObject *array, npy_intp *offset);
