@@ -1,8 +1,8 @@
 /* address.c: see address.h.
  *
- * A loop wants a running call, and is replaced when the function gets hot. So other code gets
- * neither: it gets a C function of a few instructions, compiled when it is first asked for,
- * that knows which function it belongs to and runs what loop there is (call/entry.c).
+ * A loop needs a running call, and is replaced when the function gets hot, so other code cannot
+ * call it directly. It gets a small C function, compiled on first use, which knows its function and
+ * runs the current loop (call/entry.c).
  */
 #include "function/address.h"
 
@@ -15,7 +15,7 @@
 
 static const char SYMBOL[] = "cwj_loop_entry";
 
-/* Why a loop cannot run without a call; NULL: it can. */
+/* Returns why a loop cannot run without a call; NULL: it can. */
 static const char *
 find_reason(const cwj_function_object *self)
 {
@@ -44,8 +44,8 @@ is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Where the name in a declaration begins, its length, and where what is in front of it ends; 0 where
- * that is no declaration of a function. */
+/* Returns the offset of the name in a declaration; also its length and the end of the part before
+ * it. Returns 0 if the text does not declare a function. */
 static size_t
 find_name(const char *text, size_t *length, size_t *before)
 {
@@ -121,7 +121,8 @@ emit_entry(const cwj_loop_entry *entry, tj_text *text)
     return !text->failed;
 }
 
-/* Returns 0, or -1 with an exception set. The GIL stays: two threads make one address. */
+/* Returns 0, or -1 with an exception set. Holds the GIL, so that two threads get the same
+ * address. */
 static int
 compile_entry(cwj_function_object *self, cwj_address *made)
 {
@@ -167,9 +168,9 @@ address_of(cwj_function_object *self)
         return NULL;
     }
     if (self->address.address != NULL) {
-        cwj_address_clear(&made); /* a warning's filter has asked, too */
+        cwj_address_clear(&made); /* a warnings filter has called this function */
     } else {
-        self->address = made; /* there is no signature */
+        self->address = made; /* no signature */
     }
     return self->address.address;
 }
@@ -181,7 +182,7 @@ cwj_address_number(cwj_function_object *self)
     return address == NULL ? NULL : PyLong_FromVoidPtr(address);
 }
 
-/* The capsule's context is the function. */
+/* The capsule's context is the function, which it owns. */
 static void
 end_capsule(PyObject *capsule)
 {
@@ -197,7 +198,7 @@ cwj_address_capsule(cwj_function_object *self)
     PyObject *capsule =
         address == NULL || name == NULL ? NULL : PyCapsule_New(address, name, end_capsule);
     if (capsule != NULL) {
-        PyCapsule_SetContext(capsule, Py_NewRef((PyObject *)self)); /* never fails here */
+        PyCapsule_SetContext(capsule, Py_NewRef((PyObject *)self)); /* cannot fail here */
     }
     return capsule;
 }

@@ -1,4 +1,4 @@
-/* address.h: a function as other compiled code sees it. */
+/* address.h: the address of a function, for other compiled code. */
 #pragma once
 
 #include "function/spec.h"
@@ -7,16 +7,17 @@
 
 struct cwj_function_object;
 
-/* The signature of what f.address is the address of: that of the loops of NumPy's ufuncs, but for
- * the answer. */
+/* The signature of the function at f.address: that of the loops of NumPy's ufuncs, with a
+ * result. */
 #define CWJ_LOOP_SIGNATURE "int (char **, npy_intp *, npy_intp *, void *)"
 
-/* A C function that runs one function's loop, or one of the header that stands for it. */
+/* A C function that runs one function's loop, or a function of the header that replaces it. */
 typedef struct cwj_address {
-    PyObject *signature; /* owned str: that of the header's function, as SciPy writes it; or NULL */
+    PyObject *signature; /* owned str: signature of the header's function, in SciPy's format; or
+                            NULL */
     cwj_loop_entry *entry; /* owned (PyMem_Free) */
     tj_unit *unit; /* owned: the C function */
-    void *address; /* in unit, or the header's; NULL: nobody has asked yet, or there is none */
+    void *address; /* in unit, or the header's; NULL: not needed yet, or none */
 } cwj_address;
 
 /* Takes the argument c_function of a definition, "double f(double, void *)" (NULL: not given). Returns

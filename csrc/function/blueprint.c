@@ -1,7 +1,7 @@
 /* blueprint.c: see blueprint.h.
  *
- * A spec has the C texts and types; the rest is kept as the user gave it, with copies of what could
- * be changed.
+ * A spec keeps the C texts and types. The blueprint keeps the other arguments, and copies mutable
+ * ones.
  */
 #include "function/blueprint.h"
 
@@ -12,7 +12,7 @@ static PyObject *freeze(PyObject *value);
 static PyObject *
 freeze_items(PyObject *sequence)
 {
-    PyObject *given = PySequence_Tuple(sequence); /* a list may change meanwhile */
+    PyObject *given = PySequence_Tuple(sequence); /* a list may change during this call */
     Py_ssize_t count = given == NULL ? 0 : PyTuple_GET_SIZE(given);
     PyObject *frozen = given == NULL ? NULL : PyTuple_New(count);
     for (Py_ssize_t i = 0; i < count && frozen != NULL; i++) {
@@ -38,7 +38,7 @@ freeze_dict(PyObject *dict)
     return frozen;
 }
 
-/* The value, or a copy of what could be changed; new reference. */
+/* Returns the value, or a copy if it is mutable; new reference. */
 static PyObject *
 freeze(PyObject *value)
 {

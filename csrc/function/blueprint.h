@@ -1,8 +1,8 @@
-/* blueprint.h: how a function was made, for what makes it again elsewhere (travel.h). */
+/* blueprint.h: records the arguments of a definition, to create the function again (travel.h). */
 #pragma once
 
 #include "function/spec.h"
 
-/* What the C texts of a spec do not tell again: a tuple (name, value, name, value, ...), in which
- * nothing can be changed from outside. New reference, or NULL with an exception set. */
+/* Returns the arguments that are not in the C texts of a spec: an immutable tuple (name, value,
+ * name, value, ...). New reference, or NULL with an exception set. */
 PyObject *cwj_blueprint_new(const cwj_arguments *arguments);

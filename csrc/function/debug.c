@@ -9,25 +9,27 @@
 #include "base/errors.h"
 #include "base/raised.h"
 
-/* A call of a checked function under way. Calls nest: snippets may print, and printing may
+/* A running call of a checked function. Calls nest, because snippets may print, and printing may
  * run any Python code. */
 typedef struct call {
     struct call *outer;
     cwj_function_object *function;
-    const cwj_call *cwj; /* NULL: still without arguments */
-    bool makes_outputs;  /* the caller gave none */
-    npy_intp slices;    /* those that ran to their end */
-    int accepted;       /* what the validate snippet said */
+    const cwj_call *cwj; /* NULL: the arguments are not bound yet */
+    bool makes_outputs;  /* the caller passed none */
+    npy_intp slices;    /* completed slices */
+    int accepted;       /* result of the validate snippet */
     cwj_fences fences;  /* of the operands */
     char **at;          /* owned, with fences: the slice of each operand */
-    PyObject *raised;   /* owned: by the defaults of extra arguments, which cannot fail */
+    PyObject *raised;   /* owned: raised by defaults of extra arguments, which cannot fail
+                           themselves */
 } call;
 
 static _Thread_local call *running;
 
-/* ---- what happened, where --------------------------------------------------------------- */
+/* ---- reporting faults ---------------------------------------------------------------------- */
 
-/* What the user knows lines of generated text as, where Python code has left `_place`; or NULL. Borrowed. */
+/* Returns the mapping of generated lines to the user's, stored as `_place` by Python code; or NULL.
+ * Borrowed. */
 static PyObject *
 as_user(const cwj_function_object *function)
 {
@@ -56,7 +58,7 @@ raise_fault(void *argument)
     cwj_fault_raise(checked->who, fault, as_user(function));
 }
 
-/* Returns false with an exception set when a fault ended it. */
+/* Returns false with an exception set if a fault ended it. */
 static bool
 run_guarded(void (*run)(void *), void *argument)
 {
@@ -75,11 +77,11 @@ run_guarded(void (*run)(void *), void *argument)
 /* ---- indices ------------------------------------------------------------------------------ */
 
 typedef struct bad_index {
-    const cwj_operand *operand; /* NULL: there is a format, of index and limit */
+    const cwj_operand *operand; /* NULL: use a format with index and limit */
     const char *format;
     int number, axis; /* of the operand */
     npy_intp index, limit;
-    bool is_unsigned; /* of 64 bits: a negative index was a large number */
+    bool is_unsigned; /* 64 bits: a negative index became a large number */
     const void *caller;
 } bad_index;
 
@@ -182,7 +184,7 @@ fill_outputs(const cwj_call *cwj)
     }
 }
 
-/* The indices of the element at offset, of an array that fills its memory, as a tuple. */
+/* Returns the indices, as a tuple, of the element at offset in a contiguous array. */
 static PyObject *
 indices_of(const cwj_operand *operand, npy_intp offset)
 {
@@ -194,7 +196,7 @@ indices_of(const cwj_operand *operand, npy_intp offset)
     return PyArray_IntTupleFromIntp((int)operand->ndims_full, indices);
 }
 
-/* Of a whole operand or a slice of it. Returns -1. */
+/* Raises for a whole operand or a slice of it. Returns -1. */
 static int
 raise_around(const char *kind, const char *name, npy_intp ndim, const npy_intp *dims,
              npy_intp itemsize, ptrdiff_t offset)
@@ -243,12 +245,12 @@ check_elements(const cwj_operand *operand, const char *name, int type_num)
     return cwj_damage_raise(cwj_state_of((PyObject *)function), function->checked->who, text);
 }
 
-/* Stops at the first that is not as it should be, with an exception set. */
+/* Stops at the first faulty output, with an exception set. */
 static void
 check_outputs(void *cwj)
 {
     const cwj_function_decl *decl = running->function->checked->own;
-    bool raised = PyErr_Occurred() != NULL; /* by a slice that said true */
+    bool raised = PyErr_Occurred() != NULL; /* by a slice that returned true */
     for (int k = decl->ninputs; k < decl->ninputs + decl->noutputs && !raised; k++) {
         const cwj_operand *operand = &((cwj_call *)cwj)->operands[k];
         const char *name = decl->operands[k].name;
@@ -259,14 +261,15 @@ check_outputs(void *cwj)
     }
 }
 
-/* The slices of the call: new outputs have all broadcast dims. */
+/* Returns the number of slices of the call: new outputs have all broadcast dims. */
 static npy_intp
 count_slices(const cwj_operand *output)
 {
     return PyArray_MultiplyList(output->dims_full, (int)(output->ndims_full - output->ndims_slice));
 }
 
-/* ---- in place of the function's own ---------------------------------------------------------- */
+/* ---- replacements of the function's own code
+ * ---------------------------------------------------- */
 
 typedef struct slices {
     cwj_loop *loop;
@@ -274,12 +277,12 @@ typedef struct slices {
     const npy_intp *dims, *steps;
     void *ctx;
     int accepted;
-    npy_intp done; /* with fences: slices */
-    int damaged; /* the copy around which it has written, or -1 */
+    npy_intp done; /* with fences: completed slices */
+    int damaged; /* the copy around which the code has written, or -1 */
     ptrdiff_t offset;
 } slices;
 
-/* An array that C can take for one which ends where its slice does. The index of elementwise kernels has no
+/* True if C can use a copy that ends where the slice ends. The index of elementwise kernels has no
  * memory: see kernel/adapt.c. */
 static bool
 is_fenced(const cwj_call *cwj, int k)
@@ -306,7 +309,7 @@ copy_slice(const slices *this)
     }
 }
 
-/* What C may have written to. */
+/* True if C may have written to it. */
 static void
 write_back(const slices *this)
 {
@@ -343,7 +346,7 @@ raise_damage(void *argument)
     const cwj_function_decl *own = running->function->checked->own;
     const cwj_operand *operand = &((cwj_call *)this->ctx)->operands[this->damaged];
     if (PyErr_Occurred()) {
-        return; /* by a slice that said true */
+        return; /* by a slice that returned true */
     }
     raise_around(this->damaged < own->ninputs ? "a slice of argument" : "a slice of output",
                  own->operands[this->damaged].name, operand->ndims_slice, operand->dims_slice,
@@ -382,7 +385,7 @@ run_validate(void *cwj)
     running->accepted = running->function->checked->own->validate(cwj);
 }
 
-/* Runs behind the arguments and before the slices, also where there is no such snippet. */
+/* Runs after the arguments are bound and before the slices, even if there is no such snippet. */
 static int
 validate_guarded(cwj_call *cwj)
 {
@@ -429,7 +432,7 @@ defaults_guarded(void *extras)
 
 /* ---- calls -------------------------------------------------------------------------------- */
 
-/* True when the caller gave no outputs. */
+/* True if the caller passed no outputs. */
 static bool
 makes_outputs(PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -442,13 +445,13 @@ makes_outputs(PyObject *const *args, size_t nargsf, PyObject *kwnames)
     return true;
 }
 
-/* Where nothing that the function calls can keep an address. Returns 0, or -1 with an exception set. */
+/* Call this if no called function can keep an address. Returns 0, or -1 with an exception set. */
 static int
 make_fences(call *this)
 {
     const cwj_debugged *checked = this->function->checked;
     int count = checked->own->ninputs + checked->own->noutputs;
-    PyObject *dict = this->function->dict; /* where Python code has left what it knows */
+    PyObject *dict = this->function->dict; /* Python code has stored its data there */
     if (!checked->fences || (dict != NULL && PyDict_GetItemString(dict, "_keeps") == Py_True)) {
         return 0;
     }
@@ -482,9 +485,10 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
     return result;
 }
 
-/* ---- the life of a checked function ------------------------------------------------------------ */
+/* ---- creating and freeing checked functions
+ * ------------------------------------------------------- */
 
-/* Where each instruction comes from. Without that, faults have no lines. */
+/* Finds the source of each instruction. Without it, faults have no lines. */
 static int
 read_lines(cwj_debugged *this, const cwj_function_object *function)
 {
@@ -504,7 +508,7 @@ read_lines(cwj_debugged *this, const cwj_function_object *function)
     return status;
 }
 
-/* The unit's descriptor, with functions of this file in it. */
+/* Copies the unit's descriptor and replaces its functions by those of this file. */
 static int
 replace_snippets(cwj_debugged *this)
 {
@@ -526,8 +530,8 @@ replace_snippets(cwj_debugged *this)
     return 0;
 }
 
-/* Whether C gets copies of slices. Not where it may read more than its slice, nor where it has
- * memory in which an address may stay, nor where outputs may be inputs. Returns 0, or -1 with an exception set. */
+/* Decides if C gets copies of slices: not if it may read beyond its slice, has memory that may keep
+ * an address, or outputs may be inputs. Returns 0, or -1 with an exception set. */
 static int
 look_for_memory(cwj_debugged *this, const cwj_function_object *function)
 {
@@ -576,7 +580,7 @@ void
 cwj_debugged_start(cwj_function_object *function)
 {
     function->runtime.may_be_quick = 0;
-    function->runtime.threads = 1; /* one stack, one place to come back to */
+    function->runtime.threads = 1; /* there is one stack, and one place to jump back to */
     function->vectorcall = call_checked;
 }
 

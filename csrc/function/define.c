@@ -1,9 +1,9 @@
-/* define.c: a definition, from the arguments of function() to a callable.
+/* define.c: turns the arguments of function() into a callable.
  *
  *     parse -> spec -> options -> tj_define (without the GIL) -> Function
  *
- * While the GIL is released the texts are read from str objects that the spec
- * holds, and nobody else knows the spec yet.
+ * While the GIL is released, the texts are read from str objects that the spec holds. No other
+ * thread can reach the spec yet.
  */
 #include "base/config.h"
 #include "base/errors.h"
@@ -31,7 +31,7 @@ parse_arguments(cwj_arguments *arguments, PyObject *args, PyObject *kwargs)
     return parsed ? 0 : -1;
 }
 
-/* The docstring as a str; new reference. */
+/* Returns the docstring as a str; new reference. */
 static PyObject *
 take_docstring(const cwj_spec *spec, PyObject *docstring)
 {
@@ -72,8 +72,8 @@ take_options(cwj_spec *spec, cwj_options *options, cwj_options *chosen, cwj_modu
 
 /* ---- threads ----------------------------------------------------------- */
 
-/* Where `why` slices cannot run side by side: one thread, when threads are only the
- * process' default, else a ValueError. Returns 0 or -1. */
+/* Called if slices cannot run in parallel, for the reason `why`. Sets one thread if threads= is
+ * only the process' default; otherwise raises ValueError. Returns 0 or -1. */
 static int
 decline_threads(cwj_spec *spec, const cwj_options *options, const char *why)
 {
@@ -89,7 +89,7 @@ decline_threads(cwj_spec *spec, const cwj_options *options, const char *why)
                       "threads=%s needs slices that can run side by side, but %s", threads, why);
 }
 
-/* What can be said before anything is compiled. */
+/* Checks that need no compiled code. */
 static int
 check_threads(cwj_spec *spec, const cwj_options *options)
 {
@@ -108,8 +108,8 @@ check_threads(cwj_spec *spec, const cwj_options *options)
                            "cookie='readonly' makes it const in slices");
 }
 
-/* What the compiled code tells. Threads that were asked for mean that the order of
- * slices does not matter. */
+/* Checks that need the compiled code. Explicit threads mean that the order of slices does not
+ * matter. */
 static int
 settle_threads(cwj_spec *spec, const cwj_options *options, const tj_unit *unit)
 {
@@ -135,7 +135,7 @@ settle_threads(cwj_spec *spec, const cwj_options *options, const tj_unit *unit)
 
 /* ---- compiling --------------------------------------------------------- */
 
-/* *ns: how long it took. Returns 0, or -1 with an exception set and code cleared. */
+/* *ns: compile time. Returns 0, or -1 with an exception set and code cleared. */
 static int
 compile(tj_function *code, const cwj_module_state *state, cwj_environment *environment,
         const cwj_spec *spec, unsigned long long *ns)
@@ -170,7 +170,7 @@ compile(tj_function *code, const cwj_module_state *state, cwj_environment *envir
 
 /* ---- the object -------------------------------------------------------- */
 
-/* What ordinary functions keep in attributes of these names. */
+/* Sets the attributes that ordinary functions also have. */
 static PyObject *
 make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
 {
@@ -180,7 +180,8 @@ make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
                          "__doc__", docstring, "__module__", module);
 }
 
-/* Takes over code, spec and dict, which it frees on failure, and what is in reduction. */
+/* Takes over code, spec, dict and the contents of reduction, and frees code, spec and dict on
+ * failure. */
 static PyObject *
 make_function(const cwj_module_state *state, cwj_environment *environment, tj_function *code,
               cwj_spec *spec, PyObject *dict, const cwj_options *options, cwj_reduction *reduction)
@@ -202,7 +203,7 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     self->reduction = *reduction;
     *reduction = (cwj_reduction){0};
     if (options->gil == CWJ_UNSET && !tj_unit_uses_host(self->code.unit)) {
-        spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits what was found out here */
+        spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits this result */
     }
     if ((options->debug != CWJ_DEBUG_OFF &&
          cwj_debugged_init(self, options->debug == CWJ_DEBUG_LEFT) < 0) ||

@@ -1,8 +1,8 @@
-/* entries.c: the table of what compiled code calls of the call path, that of graphs and of
- * libraries too.
+/* entries.c: the table of call-path functions that compiled code calls, also that of graphs and
+ * libraries.
  *
- * Most stand in for CPython's and libc's own: they take the GIL and print through sys.stdout.
- * All are neutral: a snippet that uses nothing else may run without the GIL.
+ * Most replace functions of CPython and libc: they take the GIL and print through sys.stdout. All
+ * are neutral: a snippet that uses no others may run without the GIL.
  */
 #include "function/entries.h"
 

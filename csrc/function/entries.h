@@ -1,4 +1,4 @@
-/* entries.h: what compiled code calls of the call path. */
+/* entries.h: the functions of the call path that compiled code calls. */
 #pragma once
 
 #include "base/symbols.h"

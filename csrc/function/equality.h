@@ -1,4 +1,4 @@
-/* equality.h: functions are equal by content. */
+/* equality.h: compares and hashes functions by content. */
 #pragma once
 
 #include "base/state.h"

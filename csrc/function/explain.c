@@ -1,7 +1,7 @@
-/* explain.c: f.explain(): what the system's compiler does to the loops that calls take.
+/* explain.c: f.explain() reports how the system's compiler optimises the loops of calls.
  *
- * For each type set the text of one variant goes through the compiler as that of a running call
- * does, and nothing comes of its object but figures; cwrapjit/_explain.py reads what was said.
+ * For each type set it compiles one variant like that of a running call, and keeps only figures of
+ * the object file. cwrapjit/_explain.py parses the compiler's remarks.
  */
 #include "function/explain.h"
 
@@ -11,7 +11,7 @@
 #include "base/tuples.h"
 #include "function/function.h"
 
-/* What the compiler tells of one type set: a str, or NULL with an exception set. */
+/* Returns the compiler's remarks on one type set: a str, or NULL with an exception set. */
 static PyObject *
 told_of(cwj_function_object *self, const tj_compiler *compiler, int typeset)
 {
@@ -51,7 +51,7 @@ text_of(const tj_piece *piece)
                          piece->text != NULL ? piece->text : "", (Py_ssize_t)piece->length);
 }
 
-/* (types, what was told, ((file, text of the user), ...)) */
+/* Returns (types, remarks, ((file, text of the user), ...)). */
 static PyObject *
 explain_typeset(cwj_function_object *self, const tj_compiler *compiler, int t)
 {
@@ -73,7 +73,7 @@ words_of(const tj_compiler *compiler)
     return words;
 }
 
-/* {name: calls} of the arguments that calls have copied. */
+/* Returns {name: calls} for the arguments that calls have copied. */
 static PyObject *
 copies_of(const cwj_function_object *self)
 {
@@ -101,7 +101,7 @@ cwj_function_explain(cwj_function_object *self)
     parts = words == NULL ? NULL : PyTuple_New(ntypesets);
     for (int t = 0; t < ntypesets && parts != NULL; t++) {
         const tj_compiler *compiler = cwj_compiler_find(cwj_state_of((PyObject *)self));
-        if (compiler == NULL) { /* meanwhile */
+        if (compiler == NULL) { /* it has disappeared since */
             Py_CLEAR(parts);
             if (!PyErr_Occurred()) {
                 Py_DECREF(words);

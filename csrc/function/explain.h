@@ -5,6 +5,6 @@
 
 struct cwj_function_object;
 
-/* An Explanation; None without a compiler; NULL with an exception set, RuntimeError or CompileError
- * where the compiler fails. */
+/* Returns an Explanation; None without a compiler; NULL with an exception set: RuntimeError or
+ * CompileError if the compiler fails. */
 PyObject *cwj_function_explain(struct cwj_function_object *function);

@@ -1,4 +1,5 @@
-/* foreign.c: calls with arguments that take NumPy's calls over, as columns of pandas do (cwrapjit/_foreign.py). */
+/* foreign.c: calls with arguments that override NumPy's functions, such as pandas columns
+ * (cwrapjit/_foreign.py). */
 #include "function/function.h"
 
 /* cwj_runtime.foreign */

@@ -1,9 +1,9 @@
 /* function.c: type cwrapjit.Function.
  *
- * A call goes through vectorcall straight into the call path. The object owns
- * the machine code, so code is freed with its last reference; a running call
- * holds one. Name, docstring and module live in the instance's __dict__, as
- * for Python functions: they can be changed and never cost a call anything.
+ * A call goes through vectorcall directly into the call path. The object owns the machine code, so
+ * the code is freed with the last reference; a running call holds one. Name, docstring and module
+ * are in the instance's __dict__, as for Python functions: they can be changed and do not slow
+ * calls.
  */
 #include "function/function.h"
 
@@ -106,7 +106,7 @@ build_signature(const cwj_function_object *self, PyObject *known)
                           spec->noutputs > 0 ? Py_True : Py_False, known);
 }
 
-/* inspect is slow to import, so this waits until somebody asks. */
+/* inspect is slow to import, so this waits for the first use. */
 static PyObject *
 get_python_signature(PyObject *op, void *Py_UNUSED(closure))
 {

@@ -13,38 +13,37 @@
 typedef struct cwj_function_object {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    vectorcallfunc usual; /* the same while no job of the system's compiler is out */
+    vectorcallfunc usual; /* the same while no job of the system's compiler is running */
     cwj_runtime runtime;          /* what a call needs; points into code */
     tj_function code;             /* owned: machine code, C text, descriptor */
     cwj_environment *environment; /* owned: must outlive code */
     cwj_spec *spec;               /* owned */
-    cwj_tiers tiers;              /* what may run instead of code's own loops */
+    cwj_tiers tiers;              /* code that may replace code's own loops */
     cwj_debugged *checked;         /* owned: debug=True; NULL: without */
     cwj_address address;          /* f.address: for other compiled code */
-    cwj_options chosen; /* by the function or its module: the process' defaults are not */
+    cwj_options chosen; /* set for the function or its module, without the process' defaults */
     PyObject *definition; /* owned: see blueprint.h */
-    PyObject *digest; /* owned: what the hash is of, made when asked for */
+    PyObject *digest; /* owned: bytes that are hashed, created on first use */
     cwj_reduction reduction; /* owned: what reductions by the ufunc may assume */
-    unsigned long long defined_ns; /* how long emitting and compiling took */
-    PyObject *ufunc; /* owned: made when asked for */
+    unsigned long long defined_ns; /* time to emit and compile */
+    PyObject *ufunc; /* owned: created on first use */
     PyObject *dict; /* owned: __name__, __doc__, __module__, ... */
-    PyObject *signature; /* owned: inspect.Signature, made when asked for */
+    PyObject *signature; /* owned: inspect.Signature, created on first use */
     PyObject *weakrefs;
 } cwj_function_object;
 
-/* The function that a runtime is in. */
+/* Returns the function that contains a runtime. */
 static inline cwj_function_object *
 cwj_owner_of(cwj_runtime *runtime)
 {
     return (cwj_function_object *)((char *)runtime - offsetof(cwj_function_object, runtime));
 }
 
-/* Has calls take columns of pandas and their kin, where arrays may convert. */
+/* Makes calls accept pandas columns and similar objects, if arrays may be converted. */
 void cwj_foreign_init(cwj_function_object *self);
 
-/* Checks, compiles and binds: the definition of a function. args and kwargs
- * are those of module.function(); module_name is NULL without module. Returns
- * a new reference, or NULL with an exception set. */
+/* Checks, compiles and binds a function. args and kwargs are those of module.function();
+ * module_name is NULL without module. Returns a new reference, or NULL with an exception set. */
 PyObject *cwj_function_define(cwj_module_state *state, cwj_environment *environment,
                               PyObject *module_name, const cwj_options *defaults, PyObject *args,
                               PyObject *kwargs);

@@ -1,8 +1,7 @@
-/* module.c: type cwrapjit.module, a types.ModuleType whose functions are
- * compiled when they are added.
+/* module.c: type cwrapjit.module, a types.ModuleType that compiles functions when they are added.
  *
- * The functions are plain attributes; the module owns nothing else of them but
- * the environment (header, compiled sources, libraries) that they share.
+ * The functions are plain attributes; the module itself owns only the environment (header, compiled
+ * sources, libraries) that they share.
  */
 #include "function/module.h"
 
@@ -45,7 +44,7 @@ parse_init(PyObject *args, PyObject *kwargs, PyObject **name, PyObject **docstri
     return parsed ? 0 : -1;
 }
 
-/* What a plain module does of its name and docstring. */
+/* Sets name and docstring like a plain module. */
 static int
 init_plain(PyObject *self, PyObject *name, PyObject *docstring)
 {
@@ -102,7 +101,7 @@ module_init(PyObject *self, PyObject *args, PyObject *kwargs)
     if (environment == NULL) {
         goto done;
     }
-    if (data->environment != NULL) { /* by another thread, or by code that a path ran */
+    if (data->environment != NULL) { /* set by another thread, or by a path's __fspath__ */
         cwj_environment_unref(environment);
         status = cwj_refuse("module()", PyExc_TypeError, "a module is initialised once");
         goto done;
@@ -125,7 +124,7 @@ name_of_module(PyObject *self)
         return NULL;
     }
     PyObject *name = PyModule_GetNameObject(self);
-    if (name != NULL && !cwj_is_name(name)) { /* somebody has set __name__ */
+    if (name != NULL && !cwj_is_name(name)) { /* the user has changed __name__ */
         cwj_refuse("module", PyExc_ValueError, "__name__ is not an identifier: %R", name);
         Py_CLEAR(name);
     }
@@ -134,7 +133,7 @@ name_of_module(PyObject *self)
 
 static PyMethodDef module_methods[10]; /* at the end of this file */
 
-/* A function of such a name would hide what the module itself needs. */
+/* Refuses names that would hide the module's own attributes. */
 static int
 refuse_own_names(PyObject *module_name, PyObject *function)
 {

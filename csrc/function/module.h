@@ -4,22 +4,21 @@
 #include "base/environment.h"
 #include "function/options.h"
 
-/* What a cwrapjit.module has behind what every module object has. */
+/* The data that a cwrapjit.module adds after a plain module object. */
 typedef struct cwj_module_data {
     cwj_environment *environment; /* owned; NULL before __init__ */
     cwj_options options;          /* defaults of its functions */
 } cwj_module_data;
 
-/* The own part of a module object. The size of a plain module object is known
- * at run time only. */
+/* Returns that data. The size of a plain module object is only known at run time. */
 static inline cwj_module_data *
 cwj_module_data_of(PyObject *module)
 {
     return (cwj_module_data *)((char *)module + PyModule_Type.tp_basicsize);
 }
 
-/* What is left to do for a new object that has its environment, a share of which it takes: 0, or -1
- * with an exception set. docstring is a str or None. */
+/* Completes a new object with a reference to the environment, which it shares: 0, or -1 with an
+ * exception set. docstring is a str or None. */
 int cwj_module_set_up(PyObject *self, PyObject *name, PyObject *docstring,
                       cwj_environment *environment, const cwj_options *options);
 

@@ -97,7 +97,7 @@ cwj_options_finish(cwj_options *options, cwj_module_state *state)
         by_default(&options->debug, state, CWJ_SETTING_DEBUG) < 0) {
         return -1;
     }
-    if (options->debug != CWJ_DEBUG_OFF) { /* what is checked is libtcc's code */
+    if (options->debug != CWJ_DEBUG_OFF) { /* checked code is always libtcc's */
         options->checks = options->optimize != CWJ_OPTIMIZE_OFF;
         options->optimize = CWJ_OPTIMIZE_OFF;
     }

@@ -1,13 +1,13 @@
 /* options.h: the options that module() and function() share.
  *
- * A function's own value goes before its module's, the module's before the
- * process' (cwrapjit.config and the environment variables).
+ * A function's own value takes precedence over its module's, and that over the process' default
+ * (cwrapjit.config and the environment variables).
  */
 #pragma once
 
 #include "base/choices.h"
 
-/* X(name, member, parse): what an option is called, where cwj_options has it, and what reads it. */
+/* X(name, member, parse): the option's name, its member of cwj_options, and its parser. */
 #define CWJ_OPTIONS(X)                                                            \
     X(optimize, optimize, cwj_parse_optimize) /* a cwj_optimize */                \
     X(threads, threads, cwj_parse_threads)    /* a number, or CWJ_THREADS_AUTO */ \
@@ -20,7 +20,7 @@
     X(inplace, inplace, parse_inplace)                                            \
     X(gil, gil, parse_gil) /* unset: kept where a snippet needs it */
 
-/* Each member is CWJ_UNSET until somebody chooses. */
+/* Each member is CWJ_UNSET until it is set. */
 enum {
     CWJ_UNSET = -1
 };
@@ -29,11 +29,11 @@ typedef struct cwj_options {
 #define CWJ_MEMBER(name, member, parse) int member;
     CWJ_OPTIONS(CWJ_MEMBER)
 #undef CWJ_MEMBER
-    int threads_by_default; /* nobody chose them for this function or its module */
-    int checks; /* debug: the system's compiler only looks at the text */
+    int threads_by_default; /* not set for this function or its module */
+    int checks; /* debug: the system's compiler only checks the text */
 } cwj_options;
 
-/* The options as a call gives them, borrowed; NULL or None: not given. */
+/* The options that a call passes, borrowed; NULL or None: missing. */
 typedef struct cwj_option_values {
 #define CWJ_MEMBER(name, member, parse) PyObject *name;
     CWJ_OPTIONS(CWJ_MEMBER)
@@ -41,11 +41,12 @@ typedef struct cwj_option_values {
 } cwj_option_values;
 
 void cwj_options_init(cwj_options *options);
-/* Takes what is given over into options. `who` begins messages. Returns 0,
- * or -1 with TypeError or ValueError. */
+/* Parses the passed values into options. Messages start with `who`. Returns 0, or -1 with TypeError
+ * or ValueError. */
 int cwj_options_update(cwj_options *options, const cwj_option_values *values, const char *who);
-/* What was chosen, as function() takes it: a new dict, or NULL with an exception set. */
+/* Returns the options that were set, as function() takes them: a new dict, or NULL with an
+ * exception set. */
 PyObject *cwj_options_describe(const cwj_options *options);
-/* Fills in the process' defaults, which are refused like any other value, and what
- * debug rules out. */
+/* Fills in the process' defaults, which are checked like other values, and turns off options that
+ * debug excludes. */
 int cwj_options_finish(cwj_options *options, cwj_module_state *state);

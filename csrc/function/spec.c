@@ -1,7 +1,7 @@
-/* spec.c: from Python objects to a description that needs no Python.
+/* spec.c: converts Python objects to a description that needs no Python.
  *
- * Here is checked what only Python can tell: whether objects are of the right
- * kind, and names are names in Python. tj_spec_check() does the rest.
+ * It checks what needs Python: the types of objects, and whether names are valid in Python.
+ * tj_spec_check() does the rest.
  */
 #include "function/spec_parts.h"
 
@@ -21,7 +21,7 @@ take_piece(cwj_spec *spec, tj_piece *piece, PyObject *text, const char *argument
     return cwj_take_piece(spec, piece, text, label);
 }
 
-/* A text of nothing but blanks is as good as none. */
+/* Treats a text of only blanks as missing. */
 static void
 drop_if_blank(tj_piece *piece)
 {

@@ -1,4 +1,4 @@
-/* spec.h: the Python arguments of function() as a tj_spec. */
+/* spec.h: converts the Python arguments of function() to a tj_spec. */
 #pragma once
 
 #include "base/arena.h"
@@ -6,7 +6,7 @@
 
 #include "abi.h"
 
-/* The arguments of function() behind its name. */
+/* The arguments of function() after its name. */
 #define CWJ_POSITIONAL(X)   \
     X(docstring)            \
     X(args_input)           \
@@ -31,7 +31,7 @@
     X(associative)        \
     X(c_function)
 
-/* All of them, borrowed; NULL: not given. */
+/* All of them, borrowed; NULL: missing. */
 typedef struct cwj_arguments {
     PyObject *name;
 #define CWJ_MEMBER(name) PyObject *name;
@@ -47,11 +47,11 @@ typedef struct cwj_spec {
     tj_spec tj;             /* points into the others */
     cwj_arena arena;        /* arrays, file names */
     PyObject *texts;        /* owned list of the str objects whose UTF-8 is borrowed */
-    PyObject *tuples;       /* owned list of tuples that are being read; NULL: all is read */
-    PyObject *records;      /* owned: the structs of dtypes while they are read; NULL: none */
-    tj_signature signature; /* names and dims, when a signature string gave them */
+    PyObject *tuples;       /* owned list of tuples during parsing; NULL: done */
+    PyObject *records;      /* owned: the structs of dtypes during parsing; NULL: none */
+    tj_signature signature; /* names and dims, if a signature string gave them */
     const char *qualname;   /* "innerlib.inner" */
-    const char *who;        /* "innerlib.inner()", how messages begin */
+    const char *who;        /* "innerlib.inner()", the start of messages */
 } cwj_spec;
 
 /* module is NULL for a function without module. Returns NULL with TypeError,
@@ -59,6 +59,6 @@ typedef struct cwj_spec {
 cwj_spec *cwj_spec_new(PyObject *module, PyObject *header, const cwj_arguments *arguments);
 void cwj_spec_free(cwj_spec *spec); /* accepts NULL */
 
-/* After compiling: do the parse codes of extra arguments fit their C types? Returns 0, or -1
- * with ValueError set. */
+/* Call after compiling: checks that the parse codes of extra arguments fit their C types. Returns
+ * 0, or -1 with ValueError set. */
 int cwj_check_extras(const cwj_spec *spec, const cwj_function_decl *decl);

@@ -16,7 +16,7 @@
 
 /* ---- new code ---------------------------------------------------------- */
 
-/* In the background thread: puts a job's loops in place. */
+/* Runs in the background thread: installs a job's loops. */
 static void
 use_loops(void *context, const void *address)
 {
@@ -27,7 +27,7 @@ use_loops(void *context, const void *address)
     }
 }
 
-/* The same for the running call's alone, unless all of them have come before. */
+/* The same for the running call's loops only, unless all loops have been installed before. */
 static void
 use_urgent_loops(void *context, const void *address)
 {
@@ -42,9 +42,8 @@ use_urgent_loops(void *context, const void *address)
 
 /* ---- what to take for constant ----------------------------------------- */
 
-/* True when the profile is worth a variant: not where slices are contiguous and
- * long. Loops over them run no faster for a constant length, and a softmax of 100
- * was 13 % slower. */
+/* True if the profile is worth a variant: not if slices are contiguous and long. A constant length
+ * does not speed up such loops, and a softmax of 100 was 13 % slower. */
 static int
 is_worth_constants(const cwj_profile *profile, const cwj_function_decl *decl)
 {
@@ -81,8 +80,7 @@ remember_profiles(cwj_function_object *self)
     }
 }
 
-/* True when calls have long had something in common that the newest job does not
- * know. */
+/* True if calls have had something in common for long that the newest job does not use. */
 static int
 has_new_constants(const cwj_function_object *self, int t)
 {
@@ -173,8 +171,8 @@ make_job(cwj_function_object *self, const tj_compiler *compiler, const int *runn
 PyObject *
 cwj_function_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    /* Code that the call runs may take the last reference out of its caller's
-     * hands, for instance by functools.partial.__setstate__(). */
+    /* The code that the call runs may drop the caller's last reference, for instance by
+     * functools.partial.__setstate__(). */
     Py_INCREF(self);
     cwj_runtime *runtime = &((cwj_function_object *)self)->runtime;
     PyObject *result;
@@ -250,7 +248,7 @@ tell(cwj_function_object *self)
     return cwj_job_warn(job);
 }
 
-/* A call while a job is out. */
+/* A call while a job is running. */
 static PyObject *
 call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -265,7 +263,7 @@ call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwna
 
 /* ---- heat -------------------------------------------------------------- */
 
-/* True when there may be more to do here after later calls. */
+/* True if later calls may have more to do here. */
 static int
 follow(cwj_function_object *self, int typeset)
 {

@@ -5,7 +5,7 @@
 
 struct cwj_function_object;
 
-/* What a definition says of reductions by the ufunc. Zeroed: nothing. */
+/* What a definition specifies for reductions by the ufunc. Zeroed: nothing. */
 typedef struct cwj_reduction {
     PyObject *identity;  /* owned; NULL: there is none */
     int associative;     /* operands may be grouped and ordered in any way */
@@ -16,8 +16,8 @@ typedef struct cwj_reduction {
 int cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec,
                        const cwj_arguments *arguments);
 
-/* The ufunc, made when asked for first; a new reference. NULL with AttributeError, which says why
- * the function cannot be one, or another exception. The ufunc holds the function. */
+/* Returns the ufunc, created on first use; a new reference. NULL with AttributeError, which says
+ * why the function cannot be a ufunc, or another exception. The ufunc holds the function. */
 PyObject *cwj_function_ufunc(struct cwj_function_object *function);
 
 /* The name by which the text may read the whole arrays of the caller: *found is how that begins, or NULL, *operand

@@ -1,4 +1,4 @@
-/* ufunc_loop.h: what NumPy runs for a ufunc: one entry for every type set of every function. */
+/* ufunc_loop.h: the one entry that NumPy runs for every type set of every function's ufunc. */
 #pragma once
 
 #include "base/api.h"

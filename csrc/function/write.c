@@ -1,8 +1,7 @@
-/* write.c: module.write(), the C source of a standalone extension module.
+/* write.c: module.write() writes the C source of a standalone extension module.
  *
- * The same descriptions that made the functions in memory go to
- * tj_emit_module(), together with the text of the call path that this very
- * extension was compiled from.
+ * It passes the descriptions of the functions in memory, and the source text of this extension's
+ * call path, to tj_emit_module().
  */
 #include "base/errors.h"
 #include "function/function.h"
