@@ -15,17 +15,21 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from cwrapjit._cwrapjit import config
 from cwrapjit.kernels import tree
+from cwrapjit.kernels.reduction_text import FIRST, OUT_AXES, PLACE, SIZES, Fact
 
+_Strides = dict[int, int]  # of outputs, by axis
+_PIECES = -1  # in the place of an axis: the pieces of rows
 _SHORT_ROW = 256
 _LINE = 8  # items, outputs side by side are cut into multiples of
 _LONG = 8  # items in one line within a row of several axes, which are then read one after the other
 
 
 class Task:
-    """The geometry of a call. Reduced axes of one item are left out of `shape`, which numbers axes."""
+    """The geometry of a call: `shape` is what all inputs are broadcast to."""
 
     def __init__(
         self,
@@ -35,52 +39,27 @@ class Task:
         scalars: tuple[bool, ...],
         values: Sequence[np.ndarray],
     ) -> None:
-        self.given_shape, self.given_axes, self.scalars = shape, axes, scalars
-        kept = [axis for axis in range(len(shape)) if axis not in axes]
-        self.out_shape = tuple(shape[axis] for axis in kept)
+        self.shape, self.reduced, self.scalars = shape, axes, scalars
+        self.kept = [axis for axis in range(len(shape)) if axis not in axes]
+        self.out_shape = tuple(shape[axis] for axis in self.kept)
         self.result_shape = self.out_shape
         if keepdims:
             self.result_shape = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
         self.nout_items, self.nred_items = prod(self.out_shape), prod(shape[axis] for axis in axes)
-        left = [axis for axis in range(len(shape)) if axis not in axes or shape[axis] != 1]
-        self.shape = tuple(shape[axis] for axis in left)
-        self.kept = [k for k, axis in enumerate(left) if axis not in axes]
-        self.reduced = [k for k, axis in enumerate(left) if axis in axes]
-        self.strides: list[list[int]] = []  # of the inputs that are arrays
-        for scalar, value in zip(scalars, values, strict=True):
-            if not scalar:
-                strides = _broadcast_strides(value, shape)
-                self.strides.append([strides[axis] for axis in left])
-        # What makes an input an array of `shape`; None: it is one, or the same for all items, or raw.
-        self.ready = [
-            None if scalar or value.shape == self.shape else _Aligned(shape, self.shape)
-            for scalar, value in zip(scalars, values, strict=True)
-        ]
+        pairs = list(zip(scalars, values, strict=True))
+        self.strides = [_broadcast_strides(value, shape) for scalar, value in pairs if not scalar]
+        self.fits = [not scalar and value.shape == shape for scalar, value in pairs]
 
     def numbering(self, outputs: bool = False) -> np.ndarray:
         """Of each axis of the inputs, or of the outputs: whether it is reduced, the distance of its items as
         those of its kind are numbered, its length."""
         steps, rows = [1, 1], []
-        for axis in reversed(range(len(self.given_shape))):
-            is_reduced, length = int(axis in self.given_axes), max(self.given_shape[axis], 1)
+        for axis in reversed(range(len(self.shape))):
+            is_reduced, length = int(axis in self.reduced), max(self.shape[axis], 1)
             if not (is_reduced and outputs):
                 rows.append((is_reduced, steps[is_reduced], length))
             steps[is_reduced] *= length
         return np.array(rows[::-1] or [(0, 1, 1)], np.int64)
-
-
-class _Aligned:
-    """An input, broadcast to the shape of all, without the reduced axes of one item."""
-
-    __slots__ = ("_left", "_shape")
-
-    def __init__(self, shape: tuple[int, ...], left: tuple[int, ...]) -> None:
-        self._shape, self._left = shape, left
-
-    def __call__(self, array: np.ndarray) -> np.ndarray:
-        if array.shape != self._shape:
-            array = _broadcast(array, self._shape)
-        return array if self._left == self._shape else array.reshape(self._left)
 
 
 def _broadcast(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -111,17 +90,17 @@ def _row(shape: Sequence[int], reduced: Sequence[int]) -> list[int]:
 
 
 class _View:
-    """Part of an array, its axes in another order, joined and split: never a copy."""
+    """An array of the shape `whole` cut, its axes in another order, joined and split: never a copy."""
 
-    __slots__ = ("_cut", "_order", "_reorder", "_shape")
+    __slots__ = ("_cut", "_order", "_reorder", "_shape", "_whole")
 
     def __init__(
-        self, ndim: int, cut: Any, order: Sequence[int], shape: Sequence[int], reorder: Sequence[int]
-    ):
-        self._cut = cut
-        self._order = None if list(order) == list(range(ndim)) else tuple(order)
-        self._shape = tuple(shape)
-        self._reorder = None if list(reorder) == list(range(len(shape))) else tuple(reorder)
+        self, whole: Sequence[int], cut: Any, order: Sequence[int], shape: Sequence[int],
+        reorder: Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        self._whole, self._cut, self._shape = tuple(whole), cut, tuple(shape)
+        self._order = None if list(order) == list(range(len(whole))) else tuple(order)
+        self._reorder = None if list(reorder) == list(range(len(reorder))) else tuple(reorder)
 
     def __call__(self, array: np.ndarray) -> np.ndarray:
         if self._cut is not None:
@@ -134,31 +113,29 @@ class _View:
             array = array.transpose(self._reorder)
         return array
 
-    def is_whole(self, shape: tuple[int, ...]) -> bool:
-        """Is it an array of this shape as it is?"""
-        return self._cut is None and self._order is None and self._reorder is None and self._shape == shape
+    def spread(self, array: np.ndarray) -> np.ndarray:
+        """The same of one that is broadcast to the shape."""
+        return self(_broadcast(array, self._whole))
+
+    @property
+    def is_whole(self) -> bool:
+        """Are arrays of its shape left as they are?"""
+        return self.joins and self._reorder is None and self._shape == self._whole
+
+    @property
+    def joins(self) -> bool:
+        """Are axes joined or split at the most, but for those that reorder names?"""
+        return self._cut is None and self._order is None
 
 
-class _Layout:
-    """New arrays of a shape whose axes lie as those of the inputs do."""
-
-    def __init__(self, shape: Sequence[int], distances: Sequence[int]) -> None:
-        order = sorted(range(len(shape)), key=lambda axis: -distances[axis])
-        self._order, self._lengths = order, tuple(shape[axis] for axis in order)
-        self._back = None if order == list(range(len(shape))) else np.argsort(order).tolist()
-
-    def strides(self, size: int) -> list[int]:
-        steps = _c_strides(self._lengths, size)
-        return steps if self._back is None else [steps[k] for k in self._back]
-
-    def new(self, dtype: Any) -> np.ndarray:
-        array = np.empty(self._lengths, dtype)
-        return array if self._back is None else array.transpose(self._back)
-
-    def new_bytes(self, size: int) -> np.ndarray:
-        """Items of that many bytes, along an axis behind the others."""
-        array = np.empty((*self._lengths, size), np.uint8)
-        return array if self._back is None else array.transpose(*self._back, len(self._back))
+def _layout(shape: Sequence[int], distances: Sequence[int], dtype: Any) -> np.ndarray:
+    """What np.empty_like() makes arrays after whose axes lie as those of the inputs do; it has no memory."""
+    strides, step = [0] * len(shape), dtype.itemsize
+    for axis in sorted(range(len(shape)), key=lambda axis: (distances[axis], -axis)):
+        strides[axis] = step
+        step *= shape[axis]
+    made: np.ndarray = as_strided(np.empty(1, dtype), shape, strides)
+    return made
 
 
 class _Stage:
@@ -166,6 +143,8 @@ class _Stage:
 
     Axes are numbered as in `shape`. `strides` and `sizes` belong to the inputs that are arrays, `results` are
     the strides of the outputs, by axis of `shape`; `numbered` texts would divide by the columns of a line.
+    `made` are the axes of what is made: the kept ones, in front of which partial results have the outer axes
+    and pieces.
     """
 
     def __init__(
@@ -195,17 +174,16 @@ class _Stage:
         length = shape[self.row[0]] if self.row else 1
         self.pieces = -(-length // self.step) if self.row else 1
         self.parts = prod(shape[axis] for axis in self.outer) * self.pieces
+        self.made = [*self.outer, _PIECES, *self.kept] if self.parts > 1 else self.kept
+        self.made_shape = [self.pieces if axis == _PIECES else shape[axis] for axis in self.made]
 
-    @property
-    def part_layout(self) -> _Layout:
-        """How partial results lie: outer axes, pieces, kept axes."""
-        axes = [*self.outer, *self.row[:1], *self.kept]
-        lengths = [self.shape[axis] for axis in axes]
-        distances = [self.distance(axis) for axis in axes]
-        if self.row:
-            at = len(self.outer)
-            lengths[at], distances[at] = self.pieces, distances[at] * self.step
-        return _Layout(lengths, distances)
+    def part_layout(self, dtype: Any) -> np.ndarray:
+        """How partial results lie."""
+        distances = [
+            self.distance(self.row[0]) * self.step if axis == _PIECES else self.distance(axis)
+            for axis in self.made
+        ]
+        return _layout(self.made_shape, distances, dtype)
 
     def boxes(self) -> list[tuple[int, int, int, int]]:
         """What is done at once: which part of the row's first axis, how many pieces of which length."""
@@ -249,10 +227,20 @@ class _Stage:
             tables.append(table)
         return tables
 
+    def first_items(self) -> np.ndarray:
+        """The numbers of the first items of what is made."""
+        if self.parts == 1:
+            return np.zeros((), np.int64)
+        reduced = (*self.outer, *self.row)
+        step = {axis: prod(self.shape[each] for each in reduced if each > axis) for axis in reduced}
+        starts = [np.arange(self.shape[axis]) * step[axis] for axis in self.outer]
+        first = sum(np.ix_(*starts, np.arange(self.pieces) * (self.step * step[self.row[0]])))
+        return np.reshape(first, (*np.shape(first), *(1 for _ in self.kept)))
+
     def distance(self, axis: int) -> int:
         return sum(abs(strides[axis]) for strides in self.strides)
 
-    def side(self, results: Sequence[Sequence[int]], row: list[int]) -> list[int]:
+    def side(self, results: Sequence[_Strides], row: list[int]) -> list[int]:
         """Axes whose outputs are worked on side by side, as one: outer to inner."""
         others = [axis for axis in (*self.outer, *self.kept) if self.shape[axis] > 1]
         if not others:
@@ -264,9 +252,10 @@ class _Stage:
             return []
         return self._run(best, others, results)
 
-    def _run(self, best: int, others: Sequence[int], results: Sequence[Sequence[int]]) -> list[int]:
+    def _run(self, best: int, others: Sequence[int], results: Sequence[_Strides]) -> list[int]:
         """The axes that lie in one line with this one, in all arrays."""
-        run, all_strides = [best], [*self.strides, *results]
+        run = [best]
+        all_strides: list[Sequence[int] | _Strides] = [*self.strides, *results]
         while True:
             following = [
                 axis
@@ -306,176 +295,127 @@ class _Stage:
         return [length]
 
     def views(
-        self, box: tuple[int, int, int, int], row: list[int], run: list[int], kind: str, of_bytes: bool
-    ) -> tuple[_View, _View, _View]:
-        """Of the inputs; of the outputs, which have the kept axes, partial ones outer axes and pieces before;
-        of tables, which have the outputs' axes."""
+        self, box: tuple[int, int, int, int], row: list[int], run: list[int], kind: str
+    ) -> tuple[_View, _View]:
+        """Of the inputs; of the outputs, and of tables that have their axes."""
         begin, end, pieces, _ = box
-        ndim, partial = len(self.shape), self.parts > 1
-        outer = self.outer if partial else []
-        slices = [axis for axis in (*outer, *self.kept) if axis not in run]
-        lengths = [self.shape[axis] for axis in slices]
+        partial = self.parts > 1
+        slices = [axis for axis in (*self.outer, *self.kept) if axis not in run]
+        front = [self.shape[axis] for axis in slices if axis in self.made]  # others have one item
         length = prod(self.shape[axis] for axis in run)
-        side = [] if kind == "one" else [length] if kind == "flat" else self._split(kind, length, lengths)
-        trail = [ndim] if of_bytes else []  # an axis of bytes, behind
-        sizes = [self.width] if trail else []
-        cut = None
+        side = [] if kind == "one" else [length] if kind == "flat" else self._split(kind, length, front)
+        cut = pick = None
         if self.row and (begin, end) != (0, self.shape[self.row[0]]):
-            cut = tuple(slice(begin, end) if axis == self.row[0] else slice(None) for axis in range(ndim))
-        number = [pieces] if partial else []
-        n, p, r, s = len(slices), len(number), len(row), len(side)
-        reading = _View(
-            ndim + len(trail),
-            cut,
-            [*slices, *self.row, *run, *trail],
-            [*lengths, *number, *row, *side, *sizes],
-            [*range(n + p), *range(n + p + r, n + p + r + s - 1), *range(n + p, n + p + r),
-             *([n + p + r + s - 1] if s else []), *range(n + p + r + s, n + p + r + s + len(sizes))],
-        )  # fmt: skip
-        # Outputs: outer axes, pieces, kept ones.
-        if partial:
-            at = {axis: k for k, axis in enumerate(self.outer)}
-            at |= {axis: len(self.outer) + 1 + k for k, axis in enumerate(self.kept)}
-            piece = [len(self.outer)]
+            cut = (*[slice(None)] * self.row[0], slice(begin, end))
+        if partial and pieces != self.pieces:
             first = begin // self.step
-            pick = None
-            if pieces != self.pieces:
-                pick = (*[slice(None)] * len(self.outer), slice(first, first + pieces))
-        else:
-            at, piece, pick = {axis: k for k, axis in enumerate(self.kept)}, [], None
-        wide = len(at) + len(piece)
-        order = [*(at[axis] for axis in slices), *piece, *(at[axis] for axis in run)]
-        shape = [*lengths, *number, *side]
-        table = _View(wide, pick, order, shape, range(len(shape)))
-        if not partial:
-            return reading, table, table
-        shape.append(self.width)
-        return reading, _View(wide + 1, pick, [*order, wide], shape, range(len(shape))), table
-
-
-def _c_strides(shape: Sequence[int], size: int) -> list[int]:
-    strides, step = [], size
-    for length in reversed(shape):
-        strides.append(step)
-        step *= length
-    return strides[::-1]
-
-
-_Reading = Callable[[np.ndarray], np.ndarray] | None  # None: the array itself
+            pick = (*[slice(None)] * len(self.outer), slice(first, first + pieces))
+        pieced = [_PIECES] if partial else []
+        front += [pieces] if partial else []
+        ahead, behind = len(front), len(front) + len(row)
+        last = behind + max(len(side) - 1, 0)  # blocks of outputs come before the row
+        reading = _View(
+            self.shape,
+            cut,
+            [*slices, *self.row, *run],
+            [*front, *row, *side],
+            [*range(ahead), *range(behind, last), *range(ahead, behind), *range(last, behind + len(side))],
+        )
+        order = [self.made.index(axis) for axis in (*slices, *pieced, *run) if axis in self.made]
+        return reading, _View(self.made_shape, pick, order, [*front, *side])
 
 
 class _Step:
     """A function, and the views that it gets."""
 
-    __slots__ = ("_function", "_readings", "_tables", "_writing")
+    __slots__ = ("_readings", "_tables", "_writing", "function")
 
     def __init__(
         self,
         function: Any,
-        readings: Sequence[_Reading],
+        readings: Sequence[Callable[[np.ndarray], np.ndarray] | None],  # None: the array itself
         writing: _View | None,
         tables: Sequence[np.ndarray],
     ) -> None:
-        self._function, self._tables = function, tuple(tables)
+        self.function, self._tables = function, tuple(tables)
         self._readings, self._writing = readings, writing
 
     @property
-    def has_whole_outputs(self) -> bool:
-        """Are outputs what the function fills? Then it can make new ones."""
+    def fills_whole(self) -> bool:
+        """Are outputs what the function fills?"""
         return self._writing is None
 
     @property
-    def new(self) -> Callable[..., Any]:
-        """From inputs to new outputs."""
-        function, readings, tables = self._function, self._readings, self._tables
-        if len(readings) > 1 or tables:
-            return lambda *inputs: function(*self._sources(inputs), *tables)
-        reading = readings[0]  # the usual call, as short as it can be
-        return function if reading is None else lambda array: function(reading(array))
+    def fills_joined(self) -> bool:
+        """Are they that but for their shape? Then it can make new ones that lie in C order."""
+        return self._writing is None or self._writing.joins
 
     @property
-    def into(self) -> Callable[..., Any]:
-        """From inputs and whole outputs to these outputs."""
-        function, readings, tables = self._function, self._readings, self._tables
-        nin, reading = len(readings), readings[0]
-        if nin == 1 and not tables and reading is None:
-            return lambda array, *outs: function(array, out=outs[0] if len(outs) == 1 else outs)
+    def new(self) -> Callable[..., Any]:
+        """From inputs to new outputs: the usual call as short as it can be."""
+        function, tables, reading = self.function, self._tables, self._readings[0]
+        if len(self._readings) > 1 or tables:
+            return lambda *inputs: function(*self._sources(inputs), *tables)
+        return function if reading is None else lambda array: function(reading(array))
 
-        def fill(*arrays: np.ndarray) -> Any:
-            out = arrays[nin] if len(arrays) == nin + 1 else arrays[nin:]
-            return function(*self._sources(arrays[:nin]), *tables, out=out)
+    def fill(self, *arrays: np.ndarray) -> Any:
+        """From inputs to outputs behind them, which it returns where they are whole."""
+        writing, out = self._writing, arrays[len(self._readings) :]
+        if writing is not None:
+            out = tuple([writing(each) for each in out])
+        return self.function(*self._sources(arrays), *self._tables, out=out[0] if len(out) == 1 else out)
 
-        return fill
-
-    def fill(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        writing = self._writing
-        targets = outputs if writing is None else [writing(each) for each in outputs]
-        out = targets[0] if len(targets) == 1 else tuple(targets)
-        self._function(*self._sources(inputs), *self._tables, out=out)
-
-    def _sources(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-        pairs = zip(self._readings, inputs, strict=True)
+    def _sources(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        pairs = zip(self._readings, arrays, strict=False)
         return [each if view is None else view(each) for view, each in pairs]
 
 
-def _reading(ready: _Reading, view: _View, shape: tuple[int, ...]) -> _Reading:
-    """One after the other; the view gets an array of this shape."""
-    if view.is_whole(shape):
-        return ready
-    return view if ready is None else lambda array: view(ready(array))
-
-
-class _Level:
-    """Steps that read the same arrays, and how what they make for the next level lies."""
-
-    def __init__(self, steps: list[_Step], layout: _Layout) -> None:
-        self.steps, self.layout = steps, layout
-
-
 def _level(
-    family: Any, task: Task, stage: _Stage, results: Sequence[Sequence[int]], scalars: tuple[bool, ...] | None
-) -> _Level:
-    """scalars: as of Family.function()."""
-    texts, partial = family.texts, stage.parts > 1
+    family: Any, task: Task, stage: _Stage, out_strides: Sequence[Sequence[int]], fits: Sequence[bool],
+    scalars: tuple[bool, ...] | None,
+) -> list[_Step]:  # fmt: skip
+    """Steps that read the same arrays. fits: those that have the stage's shape; scalars: as of
+    Family.function()."""
+    texts, partial, maps = family.texts, stage.parts > 1, scalars is not None
+    told, first = texts.told(maps, not partial), stage.first_items()
+    results = [dict(zip(stage.made, each, strict=True)) for each in out_strides]
     steps: list[_Step] = []
     for box in stage.boxes():
         row = stage.joined_row(box[3])
         run = stage.side(results, row)
         form = stage.form(row, run)
-        reading, writing, table = stage.views(box, row, run, form.kind, scalars is None)
+        reading, writing = stage.views(box, row, run, form.kind)
         function = family.function(form, len(row), scalars, partial, bool(steps), stage.apart)
         tables = stage.places(row) if len(row) > 1 else []
-        tables += [] if scalars is None else _tables(texts, stage, task, table)
-        if texts.ends_located and not partial:
-            tables += [table(_places(stage, task)), task.numbering(outputs=True)]
-        if texts.sized and not (scalars is None and partial):
-            tables.append(np.array([task.nred_items * task.nout_items, task.nout_items]))
-        readings: list[_Reading] = [reading, *(None for _ in texts.raws)]
-        if scalars is not None:
-            pairs = zip(task.ready, scalars, strict=True)
-            readings = [None if scalar else _reading(ready, reading, task.shape) for ready, scalar in pairs]
-        whole = not partial and writing.is_whole(task.out_shape)
-        steps.append(_Step(function, readings, None if whole else writing, tables))
-    return _Level(steps, stage.part_layout)
+        tables += [_table(fact, task, writing.spread, first) for fact in told]
+        kinds = scalars if scalars is not None else (False, *(True for _ in texts.raws))
+        as_it_is = None if reading.is_whole else reading
+        readings = [
+            None if scalar else as_it_is if fit else reading.spread
+            for scalar, fit in zip(kinds, fits, strict=True)
+        ]
+        steps.append(_Step(function, readings, None if writing.is_whole else writing, tables))
+    return steps
 
 
-def _levels(family: Any, task: Task, out_strides: Sequence[Sequence[int]]) -> list[_Level]:
-    levels: list[_Level] = []
+def _levels(
+    family: Any, task: Task, out_strides: Sequence[Sequence[int]]
+) -> tuple[list[tuple[list[_Step], np.ndarray]], _Step]:
+    """Steps that make partial results, and how these lie, level by level; what makes the outputs of them."""
+    before: list[tuple[list[_Step], np.ndarray]] = []
     scalars: tuple[bool, ...] | None = task.scalars
+    fits = task.fits
     pairs = zip(family.dtypes_in, task.scalars, strict=True)
     sizes = [dtype.itemsize for dtype, scalar in pairs if not scalar]
     size, numbered, shares = family.size, family.texts.numbered, _shares(family.texts.options.get("threads"))
     stage = _Stage(task.shape, task.strides, sizes, task.reduced, size, numbered, shares)
     while stage.parts > 1:
-        steps = stage.part_layout.strides(family.size)
-        del steps[len(stage.outer)]  # from piece to piece
-        results = [_at([*stage.outer, *stage.kept], steps, len(stage.shape))]
-        levels.append(_level(family, task, stage, results, scalars))
-        made = _numbered(stage.part_layout.new_bytes(family.size), task.out_shape)
-        scalars = None
-        stage = _Stage(made.shape[:-1], [made.strides[:-1]], [family.size], [0], size, False, shares)
-    results = [_at(stage.kept, each, len(stage.shape)) for each in out_strides]
-    return [*levels, _level(family, task, stage, results, scalars)]
+        layout = stage.part_layout(family.partial)
+        before.append((_level(family, task, stage, [layout.strides], fits, scalars), layout))
+        made = _numbered(np.empty_like(layout), task.out_shape)
+        scalars, fits = None, [True, *(False for _ in family.texts.raws)]
+        stage = _Stage(made.shape, [made.strides], [size], [0], size, False, shares)
+    return before, _level(family, task, stage, out_strides, fits, scalars)[0]
 
 
 def _shares(threads: Any) -> int:
@@ -486,115 +426,78 @@ def _shares(threads: Any) -> int:
 
 
 def _numbered(partial: np.ndarray, out_shape: tuple[int, ...]) -> np.ndarray:
-    """Partial results, as bytes, as the next level sees them."""
-    return partial.reshape(-1, *out_shape, partial.shape[-1])
+    """Partial results as the next level sees them."""
+    return partial.reshape(-1, *out_shape)
 
 
-def _at(axes: Sequence[int], values: Sequence[int], ndim: int) -> list[int]:
-    """Values by axis, 0 where there is none."""
-    made = [0] * ndim
-    for axis, value in zip(axes, values, strict=True):
-        made[axis] = value
-    return made
-
-
-def _tables(texts: Any, stage: _Stage, task: Task, view: _View) -> list[np.ndarray]:
-    """Numbers of the first items, and of the outputs, as the views of the outputs lie."""
-    if not texts.numbered:
-        return []
-    outer, kept = ([stage.shape[axis] for axis in axes] for axes in (stage.outer, stage.kept))
-    pieces = [stage.pieces] if stage.parts > 1 else []
-    whole = (*(outer if pieces else ()), *pieces, *kept)
-    first = np.zeros((), np.int64)
-    if pieces:
-        reduced = sorted((*stage.outer, *stage.row))
-        steps = _c_strides([stage.shape[axis] for axis in reduced], 1)
-        step = dict(zip(reduced, steps, strict=True))
-        starts = [np.arange(stage.shape[axis]) * step[axis] for axis in stage.outer]
-        first = first + sum(np.ix_(*starts, np.arange(stage.pieces) * (stage.step * step[stage.row[0]])))
-        first = first.reshape(*first.shape, *(1 for _ in kept))
-    tables = [first]
-    if texts.placed:
-        tables.append(_places(stage, task))
-    tables = [view(np.broadcast_to(each, whole)) for each in tables]
-    return [*tables, task.numbering()] if texts.located else tables
-
-
-def _places(stage: _Stage, task: Task) -> np.ndarray:
-    """The numbers of outputs."""
-    return np.arange(task.nout_items).reshape([stage.shape[axis] for axis in stage.kept])
+def _table(fact: Fact, task: Task, view: Callable[..., np.ndarray], first: np.ndarray) -> np.ndarray:
+    """What texts are told; view: of what has the axes of outputs; first: the numbers of first items."""
+    if fact is FIRST:
+        return view(first)
+    if fact is PLACE:
+        return view(np.arange(task.nout_items).reshape(task.out_shape))
+    if fact is SIZES:
+        return np.array([task.nred_items * task.nout_items, task.nout_items])
+    return task.numbering(outputs=fact is OUT_AXES)
 
 
 def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., Any]:
     """What runs calls of this geometry: inputs, then outputs where these are given; returns the outputs."""
     nin, out_shape, result_shape = len(task.scalars), task.out_shape, task.result_shape
-    dtypes = family.dtypes_out
-    first = [sum(abs(strides[axis]) for strides in task.strides) for axis in task.kept]
-    layout = _Layout(out_shape, first)
-    if not task.nout_items:
-        fill: _Filling = lambda inputs, outputs: None  # noqa: E731
-    elif not task.nred_items:
+    distances = [sum(abs(strides[axis]) for strides in task.strides) for axis in task.kept]
+    layouts = [_layout(out_shape, distances, dtype) for dtype in family.dtypes_out]
+    before: list[tuple[list[_Step], np.ndarray]] = []
+    last: _Step | None = None
+    fill: Callable[..., Any] = lambda *arrays: None  # noqa: E731
+    if task.nout_items and not task.nred_items:
         fill = _filling_over_nothing(family, task)
-    else:
-        strides = [each.reshape(out_shape).strides for each in outs]
-        *before, level = _levels(
-            family, task, strides or [layout.strides(dtype.itemsize) for dtype in dtypes]
-        )
-        last = level.steps[0]
-        if last.has_whole_outputs and outs and not before and result_shape == out_shape:
-            return last.into
-        if last.has_whole_outputs and not outs and (not before or len(out_shape) < 2):  # as layout says
-            new = last.new if not before else _after(before, last.new, family, out_shape)
-            if result_shape == out_shape:
-                return new
-            if len(dtypes) == 1:
-                return lambda *arrays: new(*arrays).reshape(result_shape)
+    elif task.nout_items:
+        before, last = _levels(family, task, [each.reshape(out_shape).strides for each in outs or layouts])
         fill = last.fill
-        if before:
-            rest = _after(before, lambda *arrays: arrays, family, out_shape)
-            fill = lambda inputs, outputs: last.fill(rest(*inputs), outputs)  # noqa: E731
+
+    def sources(inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """What the last level reads."""
+        made = inputs
+        for steps, layout in before:
+            partial = np.empty_like(layout)
+            for step in steps:
+                step.fill(*made, partial)
+            made = (_numbered(partial, out_shape), *(inputs[k] for k in family.texts.raws))
+        return made
+
+    in_c_order = all(each.flags.c_contiguous for each in layouts)
+    if last is not None and (last.fills_whole or (last.fills_joined and in_c_order)):
+        own, is_same = last.new, last.fills_whole and result_shape == out_shape
+        if outs and not before and is_same:
+            if own is last.function:
+                return lambda array, *outs: own(array, out=outs[0] if len(outs) == 1 else outs)
+            return fill
+        if not outs and (not before or len(out_shape) < 2):  # as layouts say
+            new: Callable[..., Any] = own if not before else lambda *arrays: own(*sources(arrays))
+            if is_same:
+                return new
+            if len(layouts) == 1:
+                return lambda *arrays: new(*arrays).reshape(result_shape)
+            if in_c_order:
+                return lambda *arrays: tuple([each.reshape(result_shape) for each in new(*arrays)])
 
     def run(*arrays: np.ndarray) -> Any:
-        """New outputs."""
-        results = [layout.new(each) for each in dtypes]
-        fill(arrays, results)
-        results = [each.reshape(result_shape)[()] for each in results]  # numbers where the shape is ()
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def run_into(*arrays: np.ndarray) -> Any:
-        given = arrays[nin:]
-        reshaped = given if result_shape == out_shape else [each.reshape(out_shape) for each in given]
-        fill(arrays[:nin], reshaped)
-        return given[0] if len(given) == 1 else given
-
-    return run_into if outs else run
-
-
-_Filling = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], None]  # of outputs, from inputs
-
-
-def _after(
-    levels: Sequence[_Level], last: Callable[..., Any], family: Any, out_shape: tuple[int, ...]
-) -> Callable[..., Any]:
-    """What gets the partial results of these levels, and raw inputs."""
-
-    def run(*inputs: np.ndarray) -> Any:
-        raws = [inputs[k] for k in family.texts.raws]
-        for level in levels:
-            partial = level.layout.new_bytes(family.size)
-            for step in level.steps:
-                step.fill(inputs, (partial,))
-            inputs = (_numbered(partial, out_shape), *raws)
-        return last(*inputs)
+        inputs = sources(arrays[:nin]) if before else arrays[:nin]
+        if outs:
+            results = arrays[nin:]
+            fill(*inputs, *[each.reshape(out_shape) for each in results])
+        else:
+            outputs = [np.empty_like(each) for each in layouts]
+            fill(*inputs, *outputs)
+            results = tuple([each.reshape(result_shape)[()] for each in outputs])  # numbers where that is ()
+        return results[0] if len(results) == 1 else results
 
     return run
 
 
-def _filling_over_nothing(family: Any, task: Task) -> _Filling:
-    texts = family.texts
-    tables = [np.array([0, task.nout_items])] if texts.sized else []
-    if texts.ends_located:
-        places = np.arange(task.nout_items).reshape(task.out_shape)
-        tables = [places, task.numbering(outputs=True), *tables]
+def _filling_over_nothing(family: Any, task: Task) -> Callable[..., Any]:
+    texts, first = family.texts, np.zeros((), np.int64)
+    tables = [_table(fact, task, lambda table: table, first) for fact in texts.told(False, True)]
     step = _Step(family.empty(), [None for _ in texts.raws], None, tables)
-    return lambda inputs, outputs: step.fill([inputs[k] for k in texts.raws], outputs)
+    nin = len(task.scalars)
+    return lambda *arrays: step.fill(*(arrays[k] for k in texts.raws), *arrays[nin:])

@@ -153,11 +153,14 @@ class Texts:
         in_map, in_post = words(self.map), words(self.post)
         both = in_map | in_post
         spelled = [" ".join(each.text for each in code(text)) for text in (self.map, self.post)]
-        self.located = bool(re.search(r"\b_in_ind \. get\b", spelled[0]))
-        self.ends_located = bool(re.search(r"\b_out_ind \. get\b", spelled[1]))
-        self.placed = "_j" in in_map or self.located
-        self.numbered = "_J" in in_map or self.placed
-        self.sized = self.placed or not both.isdisjoint(("_in_ind", "_out_ind"))
+        located = re.search(r"\b_in_ind \. get\b", spelled[0]) is not None
+        ends_located = re.search(r"\b_out_ind \. get\b", spelled[1]) is not None
+        placed = "_j" in in_map or located
+        self.numbered = "_J" in in_map or placed
+        sized = placed or not in_map.isdisjoint(_IN_MAP)
+        self.map_facts = _those((FIRST, self.numbered), (PLACE, placed), (AXES, located), (SIZES, sized))
+        sized = not in_post.isdisjoint(_IN_POST)
+        self.post_facts = _those((PLACE, ends_located), (OUT_AXES, ends_located), (SIZES, sized))
         self.declared = len(self.inputs)
         # _raw_x is the whole of x: an input more.
         self.wholes = [
@@ -169,6 +172,36 @@ class Texts:
         for name in sorted(both):
             if name.startswith("_raw_") and not any(each.name == name for each in self.inputs):
                 raise ValueError(f"{self.who}: there is no input for {name}")
+
+    def told(self, maps: bool, ends: bool) -> list[Fact]:
+        """What a function needs that maps items, or makes outputs."""
+        return list(dict.fromkeys([*(self.map_facts if maps else ()), *(self.post_facts if ends else ())]))
+
+
+class Fact(NamedTuple):
+    """What texts may be told beside items."""
+
+    operand: str  # of functions
+    parameters: str  # of cwr_map or cwr_post
+    arguments: str  # of these
+
+
+FIRST = Fact("cwr_first({m})", "const npy_intp _J", "item__cwr_first({side}) + ({{number}}) * {apart}")
+PLACE = Fact("cwr_place({m})", "const npy_intp cwr_place", "item__cwr_place({side})")
+_WHERE = "const npy_int64 *const cwr_axes, const npy_intp cwr_naxes"
+AXES, OUT_AXES = (
+    Fact(f"{name}({name}_n, 3)", _WHERE, f"(const npy_int64 *)data_slice__{name}, dims_slice__{name}[0]")
+    for name in ("cwr_in_axes", "cwr_out_axes")
+)
+SIZES = Fact(
+    "cwr_sizes(2)",
+    "const npy_intp cwr_in_size, const npy_intp cwr_out_size",
+    "item__cwr_sizes(0), item__cwr_sizes(1)",
+)
+
+
+def _those(*facts: tuple[Fact, bool]) -> list[Fact]:
+    return [fact for fact, is_told in facts if is_told]
 
 
 _IN_MAP = {
@@ -186,7 +219,6 @@ static inline npy_intp cwr_along_axis(const npy_int64 *axis, npy_intp number, np
     return (npy_intp)((axis[0] ? number : place) / axis[1] % axis[2]);
 }
 """
-_PLACED = ["const npy_int64 *const cwr_axes", "const npy_intp cwr_naxes"]
 _ARRAYS = """
 typedef struct {
     const char *data;
@@ -259,6 +291,7 @@ class Family:
         self.size = int(self._compile("-> size()", probe, (np.int64,), "off")())
         if self.size > tree.MOST_BYTES or self.size < 1:
             raise ValueError(f"{texts.who}: reduce_type has {self.size} bytes; wanted 1 to {tree.MOST_BYTES}")
+        self.partial = np.dtype(f"V{self.size}")  # of results that another level reduces
 
     def _definer(self) -> Callable[..., Function]:
         """What defines functions that share the header. Sources are compiled once, by a module."""
@@ -281,7 +314,7 @@ class Family:
         header.own(*before.splitlines())
         header.users("preamble", texts.preamble, self._as_c("preamble", texts.preamble))
         header.own(*behind.splitlines())
-        header.own(*_AXES.splitlines() if texts.located or texts.ends_located else ())
+        header.own(*_AXES.splitlines() if {AXES, OUT_AXES}.intersection(texts.told(True, True)) else ())
         arrays = self._raw_arrays()
         header.own(*_ARRAYS.splitlines() if arrays else ())
         for raw in arrays:
@@ -328,10 +361,15 @@ class Family:
         """What knows no arrays and no indices."""
         return ctext.rewrite(text, (), self.texts.who, what, {})
 
-    def _shared_arguments(self) -> list[str]:
-        """What cwr_map and cwr_post take alike, behind the rest."""
-        sizes = ["const npy_intp cwr_in_size", "const npy_intp cwr_out_size"] if self.texts.sized else []
-        return sizes + [f"const cwr_array *const {raw.operand}" for raw in self._raw_arrays()]
+    def _parameters(self, facts: Sequence[Fact]) -> list[str]:
+        """What cwr_map and cwr_post take behind the rest."""
+        arrays = [f"const cwr_array *const {raw.operand}" for raw in self._raw_arrays()]
+        return [*(fact.parameters for fact in facts), *arrays]
+
+    def _arguments(self, facts: Sequence[Fact], side: str, apart: int = 1) -> list[str]:
+        """These for them."""
+        given = [fact.arguments.format(side=side, apart=apart) for fact in facts]
+        return given + [f"&{raw.operand}" for raw in self._raw_arrays()]
 
     def _along(self, index: str, number: str) -> str:
         """The #define of what .get() of an index is along an axis."""
@@ -346,14 +384,11 @@ class Family:
                 loads.append(f"const float {each.name} = half_to_float(cwr_half_{each.name});")
             elif shape is None:
                 arguments.append(f"const {c_type(dtype)} {each.name}")
-        arguments += ["const npy_intp _J"] if texts.numbered else []
-        arguments += ["const npy_intp cwr_place"] if texts.placed else []
-        arguments += _PLACED * texts.located
-        arguments += self._shared_arguments()
+        arguments += self._parameters(texts.map_facts)
         header.own(f"static inline cwr_acc cwr_map({', '.join(arguments)})", "{", *loads)
-        if texts.placed:
+        if PLACE in texts.map_facts:
             header.own("const npy_intp _j = _J * cwr_out_size + cwr_place;", "(void)_j;")
-        if texts.located:
+        if AXES in texts.map_facts:
             header.own(self._along("_in_ind", "_J"))
         header.own("return")
         header.users("map_expr", texts.map, self._rewritten("map_expr", texts.map, _IN_MAP))
@@ -365,13 +400,12 @@ class Family:
             "const cwr_acc a",
             *(f"{c_type(dtype)} *const cwr_to_{each.name}" for dtype, each in pairs),
         ]
-        arguments += ["const npy_intp cwr_place", *_PLACED] * texts.ends_located
         arguments += [f"const {value_type(dtype)} {name}" for name, dtype in self._raw_numbers()]
-        arguments += self._shared_arguments()
+        arguments += self._parameters(texts.post_facts)
         header.own(f"static inline void cwr_post({', '.join(arguments)})", "{")
         for dtype, each in pairs:
             header.own(f"{value_type(dtype)} {each.name} = {ctext.loaded(f'*cwr_to_{each.name}', dtype)};")
-        if texts.ends_located:
+        if OUT_AXES in texts.post_facts:
             header.own(self._along("_out_ind", "0"))
         header.own("{")
         header.users("post_map_expr", texts.post, self._rewritten("post_map_expr", texts.post, _IN_POST))
@@ -427,10 +461,9 @@ class Family:
         """What becomes of results: C, the outputs of the signature, their types."""
         one = form.kind == "one"
         if partial:
-            target = "0" if one else "{column}, 0"
-            dims = "" if one else "m, "
-            output = f"cwr_q({dims}{self.size})"
-            return f"*(cwr_acc *)&item__cwr_q({target}) = cwr_v[cwr_t];", [output], [np.uint8]
+            step = "" if one else " + ({column}) * strides_slice__cwr_q[0]"
+            end = f"*(cwr_acc *)((char *)data_slice__cwr_q{step}) = cwr_v[cwr_t];"
+            return end, ["cwr_q()" if one else "cwr_q(m)"], [self.partial]
         texts = self.texts
         value = "cwr_reduce(cwr_identity(), cwr_v[cwr_t])" if texts.identity else "cwr_v[cwr_t]"
         side = "" if one else "{column}"
@@ -440,18 +473,9 @@ class Family:
 
     def _post(self, value: str, places: Sequence[str], side: str) -> str:
         items = [value, *places]
-        if self.texts.ends_located:
-            items += [f"item__cwr_end({side})", "(const npy_int64 *)data_slice__cwr_out_axes"]
-            items += ["dims_slice__cwr_out_axes[0]"]
         for name, dtype in self._raw_numbers():
             items.append(ctext.loaded(f"item__{_in_signature(name)}()", dtype))
-        return f"cwr_post({', '.join(items + self._shared_items())})"
-
-    def _shared_items(self) -> list[str]:
-        return self._size_items() + [f"&{raw.operand}" for raw in self._raw_arrays()]
-
-    def _size_items(self) -> list[str]:
-        return ["item__cwr_sizes(0)", "item__cwr_sizes(1)"] if self.texts.sized else []
+        return f"cwr_post({', '.join(items + self._arguments(self.texts.post_facts, side))})"
 
     def function(
         self,
@@ -479,28 +503,26 @@ class Family:
         self, form: tree.Form, axes: int, scalars: tuple[bool, ...] | None, partial: bool, apart: int
     ) -> Function:
         dims, side = tree.dims(form, axes), "" if form.kind == "one" else "{column}"
-        side_dim = "" if form.kind == "one" else "m"
         end, outputs, types = self._end(form, partial)
         if scalars is None:
-            operands = [_Operand(f"cwr_p({', '.join(dims)}, {self.size})", np.uint8)]
+            operands = [_Operand(f"cwr_p({', '.join(dims)})", self.partial)]
             operands += [self._raw_operand(k) for k in self.texts.raws]
-            body = tree.Body(form, self.size, [tree.Input("cwr_p", "cwr_acc", partial=True)], "", axes)
+            body = tree.Body(form, self.size, [tree.Input("cwr_p", "cwr_acc")], None, axes)
             main = "cwr_p"
         else:
             operands = self._input_operands(scalars, dims)
             if axes > 1:
                 tables = [f"cwr_at_{each.name}(n)" for each in self._spread(scalars)]
                 operands += [_Operand(each, np.int64) for each in tables]
-            numbers, extra = self._numbers(side, side_dim, apart)
-            operands += numbers
             read = [
                 tree.Input(each.name, self._ctypes_in[k], scalars[k])
                 for k, each in enumerate(self.texts.inputs)
                 if self._shapes[k] is None
             ]
             main = self._spread(scalars)[0].name
+            extra = "".join(f", {each}" for each in self._arguments(self.texts.map_facts, side, apart))
             body = tree.Body(form, self.size, read, extra, axes)
-        operands += self._facts(side_dim, scalars is not None, partial)
+        operands += self._facts("" if form.kind == "one" else "m", scalars is not None, not partial)
         signature = f"{', '.join(each.declared for each in operands)} -> {', '.join(outputs)}"
         text = self._with_arrays("\n".join(body.lines(main, end)))
         every = [*(each.dtype for each in operands), *types]
@@ -525,29 +547,8 @@ class Family:
                 made.append(_Operand(f"{each.name}({', '.join(dims)})", self.dtypes_in[k]))
         return made
 
-    def _numbers(self, side: str, side_dim: str, apart: int) -> tuple[list[_Operand], str]:
-        """What says the number of an item: operands, and arguments of cwr_map."""
-        texts, operands, extra = self.texts, [], ""
-        if texts.numbered:
-            operands.append(_Operand(f"cwr_first({side_dim})", np.int64))
-            extra += f", item__cwr_first({side}) + ({{number}}) * {apart}"
-        if texts.placed:
-            operands.append(_Operand(f"cwr_place({side_dim})", np.int64))
-            extra += f", item__cwr_place({side})"
-        if texts.located:
-            operands.append(_Operand("cwr_axes(cwr_ndim, 3)", np.int64))
-            extra += ", (const npy_int64 *)data_slice__cwr_axes, dims_slice__cwr_axes[0]"
-        return operands, extra + "".join(f", {item}" for item in self._shared_items())
-
-    def _facts(self, side_dim: str, maps: bool, partial: bool) -> list[_Operand]:
-        """What else cwr_map or cwr_post are told."""
-        operands = []
-        if self.texts.ends_located and not partial:
-            operands.append(_Operand(f"cwr_end({side_dim})", np.int64))
-            operands.append(_Operand("cwr_out_axes(cwr_out_ndim, 3)", np.int64))
-        if self.texts.sized and (maps or not partial):
-            operands.append(_Operand("cwr_sizes(2)", np.int64))
-        return operands
+    def _facts(self, m: str, maps: bool, ends: bool) -> list[_Operand]:
+        return [_Operand(fact.operand.format(m=m), np.int64) for fact in self.texts.told(maps, ends)]
 
     def _with_arrays(self, body: str) -> str:
         """The slice, where raw parameters are known to the functions that it calls."""
@@ -566,7 +567,7 @@ class Family:
             texts = self.texts
             places = [f"&item__{each.name}()" for each in texts.outputs]
             text = self._with_arrays(f"{self._post('cwr_identity()', places, '')};\nreturn 1;")
-            operands = [*(self._raw_operand(k) for k in texts.raws), *self._facts("", True, False)]
+            operands = [*(self._raw_operand(k) for k in texts.raws), *self._facts("", False, True)]
             inputs = ", ".join(each.declared for each in operands)
             outputs = ", ".join(f"{each.name}()" for each in texts.outputs)
             types = [*(each.dtype for each in operands), *self.dtypes_out]

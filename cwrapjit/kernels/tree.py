@@ -36,7 +36,6 @@ class Input:
     name: str
     ctype: str
     scalar: bool = False  # the same for all items
-    partial: bool = False  # accumulators, as bytes: results of another level
 
 
 class Form(NamedTuple):
@@ -60,27 +59,26 @@ def _item(operand: Input, form: Form, axes: int, row: str, column: str) -> str:
     name = operand.name
     if operand.scalar:
         return f"item__{name}()"
-    if axes == 1 and (form.kind == "one" or not form.unit):
-        place = {"one": column, "flat": f"0, {column}"}.get(form.kind, f"{row}, {column}")
-        return (
-            f"(*(const cwr_acc *)&item__{name}({place}, 0))" if operand.partial else f"item__{name}({place})"
-        )
     ctype = "npy_uint8" if operand.ctype == "_Bool" else operand.ctype  # a byte of a bool may be any
-    start = f"data_slice__{name}"
+    start = f"(const char *)data_slice__{name}"
+    if form.kind == "one":
+        row, column = column, "0"
     if axes > 1:
-        start = f"((const char *){start} + item__cwr_at_{name}({column if form.kind == 'one' else row}))"
-    elif form.kind in ("rows", "wide"):
-        start = f"((const char *){start} + ({row}) * strides_slice__{name}[0])"
-    if not form.unit:
-        step = "" if form.kind == "one" else f" + ({column}) * strides_slice__{name}[{axes}]"
-        start, column = f"({start}{step})", "0"
-    return f"(((const {ctype} *){start})[{column}])"
+        start += f" + item__cwr_at_{name}({row})"
+    elif form.kind != "flat":
+        start += f" + ({row}) * strides_slice__{name}[0]"
+    if not form.unit and form.kind != "one":
+        start, column = f"{start} + ({column}) * strides_slice__{name}[{axes}]", "0"
+    return f"(((const {ctype} *)({start}))[{column}])"
 
 
 class Body:
     """The text of a slice: reads the inputs, leaves the results in cwr_v[0] to cwr_v[cwr_m - 1]."""
 
-    def __init__(self, form: Form, size: int, inputs: Iterable[Input], extra: str, axes: int = 1) -> None:
+    def __init__(
+        self, form: Form, size: int, inputs: Iterable[Input], extra: str | None, axes: int = 1
+    ) -> None:
+        """extra: arguments of cwr_map behind the items; None: they are partial results, and not mapped."""
         self._form, self._inputs, self._extra, self._axes = form, tuple(inputs), extra, axes
         self._width, self._one = width(size, form.kind), form.kind == "one"
         self._blocks = form.kind in ("rows", "wide")  # of as many outputs as the width
@@ -90,7 +88,7 @@ class Body:
     def _mapped(self, row: str, column: str, number: str) -> str:
         """The mapped value of an item."""
         items = [_item(operand, self._form, self._axes, row, column) for operand in self._inputs]
-        if self._inputs[0].partial:
+        if self._extra is None:
             return items[0]
         return f"cwr_map({', '.join(items)}{self._extra.format(number=number, column=column)})"
 
