@@ -224,17 +224,6 @@ typedef struct {
     const char *data;
     const npy_intp *dims, *strides;
 } cwr_array;
-
-/* Element k in C order. */
-static inline const char *cwr_element(const cwr_array *x, int ndim, npy_intp k)
-{
-    const char *at = x->data;
-    for (int axis = ndim - 1; axis > 0; axis--) {
-        at += k % x->dims[axis] * x->strides[axis];
-        k /= x->dims[axis];
-    }
-    return ndim ? at + k * x->strides[0] : at;
-}
 """
 
 
@@ -580,27 +569,17 @@ def _in_signature(name: str) -> str:
 
 
 def _raw_macros(raw: ctext.Raw) -> str:
-    """#defines of raw__X(k), element k in C order, and of what else texts ask of an array."""
-    x, ndim = raw.operand, raw.ndim or 0
-
-    def read(address: str) -> str:
-        if raw.c_type == "_Bool":  # a byte of a bool may be any
-            return f"(*(const npy_bool *)({address}) != 0)"
-        value = f"(*(const {raw.c_type} *)({address}))"
-        return f"half_to_float({value})" if raw.c_type == "cwj_half" else value
-
-    def along(axis: int) -> str:
+    """#defines of what slices have of an operand, and of what texts ask of a raw one."""
+    x, steps = raw.operand, [f"{raw.operand}->data"]
+    indices = [f"i{axis}" for axis in range(raw.ndim or 0)]
+    for axis, index in enumerate(indices):
         wrong = f"{raw.name}: index %S is out of range for axis {axis}, which has %zd elements"
-        index = f"along({axis})"
-        return ctext.checked(wrong, f"{x}->dims[{axis}]", index) if raw.checked else index
-
-    k = ctext.checked_element(raw, "k") if raw.checked else "k"
-    element = f"cwr_element({x}, {ndim}, {k})"
-    if raw.dense and ndim:
-        element = f"{x}->data + ({k}) * (npy_intp)sizeof({raw.c_type})"
-    steps = [f"({along(axis)}) * {x}->strides[{axis}]" for axis in range(ndim)]
+        within = ctext.checked(wrong, f"{x}->dims[{axis}]", index) if raw.checked else f"({index})"
+        steps.append(f"{within} * {x}->strides[{axis}]")
+    # A byte of a bool may be any.
+    c_type, test = ("npy_bool", " != 0") if raw.c_type == "_Bool" else (raw.c_type, "")
     return (
-        f"#define raw__{x}(k) {read(element)}\n"
-        f"#define raw_at__{x}(along) {read(' + '.join([f'{x}->data', *steps]))}\n"
+        f"#define item__{x}({', '.join(indices)}) (*(const {c_type} *)({' + '.join(steps)}){test})\n"
+        f"#define data_slice__{x} ({x}->data)\n"
         f"#define dims_slice__{x} ({x}->dims)\n#define strides_slice__{x} ({x}->strides)\n"
-    )
+    ) + ctext.raw_accessor(raw)
