@@ -47,7 +47,7 @@ class Task:
             self.result_shape = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
         self.nout_items, self.nred_items = prod(self.out_shape), prod(shape[axis] for axis in axes)
         pairs = list(zip(scalars, values, strict=True))
-        self.strides = [_broadcast_strides(value, shape) for scalar, value in pairs if not scalar]
+        self.strides = [_broadcast(value, shape).strides for scalar, value in pairs if not scalar]
         self.fits = [not scalar and value.shape == shape for scalar, value in pairs]
 
     def numbering(self, outputs: bool = False) -> np.ndarray:
@@ -67,12 +67,6 @@ def _broadcast(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.nditer(
         [array], ["multi_index", "zerosize_ok"], [["readonly"]], itershape=shape, order="C"
     ).itviews[0]
-
-
-def _broadcast_strides(value: np.ndarray, shape: tuple[int, ...]) -> tuple[int, ...]:
-    missing = len(shape) - value.ndim
-    own = (0 if length == 1 else stride for length, stride in zip(value.shape, value.strides, strict=True))
-    return (0,) * missing + tuple(own)
 
 
 def _row(shape: Sequence[int], reduced: Sequence[int]) -> list[int]:
@@ -171,8 +165,8 @@ class _Stage:
         self.step = max(1, tree.ROW // prod(shape[axis] for axis in self.row[1:]))
         self.apart = prod(shape[axis] for axis in self.outer if axis > self.row[0])
         self.kept = [axis for axis in range(len(shape)) if axis not in reduced]
-        length = shape[self.row[0]] if self.row else 1
-        self.pieces = -(-length // self.step) if self.row else 1
+        self.length = shape[self.row[0]] if self.row else 1
+        self.pieces = -(-self.length // self.step)
         self.parts = prod(shape[axis] for axis in self.outer) * self.pieces
         self.made = [*self.outer, _PIECES, *self.kept] if self.parts > 1 else self.kept
         self.made_shape = [self.pieces if axis == _PIECES else shape[axis] for axis in self.made]
@@ -187,16 +181,10 @@ class _Stage:
 
     def boxes(self) -> list[tuple[int, int, int, int]]:
         """What is done at once: which part of the row's first axis, how many pieces of which length."""
-        if not self.row:
-            return [(0, 1, 1, 1)]
-        length = self.shape[self.row[0]]
-        whole = length // self.step
-        if self.pieces == 1:
-            return [(0, length, 1, length)]
-        boxes = [(0, whole * self.step, whole, self.step)]
-        return boxes + (
-            [(whole * self.step, length, 1, length - whole * self.step)] if whole < self.pieces else []
-        )
+        whole, rest = divmod(self.length, self.step)
+        cut = whole * self.step
+        boxes = [(0, cut, whole, self.step), (cut, self.length, 1, rest)]
+        return [each for each in boxes if each[0] < each[1]]
 
     def joined_row(self, first_length: int) -> list[int]:
         """Lengths of the row's axes, where those that lie in one line in all inputs are one."""
@@ -213,7 +201,6 @@ class _Stage:
             else:
                 lengths.append(length)
                 ends.append(steps)
-        self.row_steps = ends[-1] if ends else [0] * len(self.strides)
         self.row_strides = ends or [[0] * len(self.strides)]
         return lengths or [1]
 
@@ -268,13 +255,13 @@ class _Stage:
 
     def form(self, row: Sequence[int], run: Sequence[int]) -> tree.Form:
         if not run:
-            return tree.Form("one", len(row) == 1 and self.row_steps == self.sizes)
+            return tree.Form("one", len(row) == 1 and self.row_strides[-1] == self.sizes)
         steps = [strides[run[-1]] for strides in self.strides]
         unit = steps == self.sizes
         length = prod(self.shape[axis] for axis in run)
         if length > tree.width(self.width, "rows"):
             return tree.Form("wide", unit)
-        in_line = len(row) == 1 and self.row_steps == [length * step for step in steps]
+        in_line = len(row) == 1 and self.row_strides[-1] == [length * step for step in steps]
         return tree.Form("flat" if in_line and not self.numbered else "rows", unit)
 
     def _split(self, kind: str, length: int, slices: Sequence[int]) -> list[int]:
@@ -305,7 +292,7 @@ class _Stage:
         length = prod(self.shape[axis] for axis in run)
         side = [] if kind == "one" else [length] if kind == "flat" else self._split(kind, length, front)
         cut = pick = None
-        if self.row and (begin, end) != (0, self.shape[self.row[0]]):
+        if end - begin < self.length:
             cut = (*[slice(None)] * self.row[0], slice(begin, end))
         if partial and pieces != self.pieces:
             first = begin // self.step

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 LANES, LEAF, LEVELS = 16, 128, 8
@@ -29,8 +28,7 @@ _IN_VECTORS = ("#ifdef CWJ_GCC", "#pragma GCC unroll 1", "#endif")
 _IN_ORDER = ("#ifdef CWJ_GCC", '__asm__ volatile("");', "#endif")
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """An operand that the tree reads: its name, its type in C, and what it takes for dims."""
 
     name: str
