@@ -877,8 +877,8 @@ def test_faults_are_in_the_text_that_has_them(what: str) -> None:
 @pytest.mark.parametrize(
     ("order", "axis", "signature"),
     [
-        ("F", (0, 2), "x(n) -> cwr_q(8)"),
-        ("C", (0, 2), "x(n, m) -> cwr_q(m, 8)"),
+        ("F", (0, 2), "x(n) -> cwr_q()"),
+        ("C", (0, 2), "x(n, m) -> cwr_q(m)"),
         ("C", (1, 2), "x(n) -> y()"),
         ("F", (1, 2), "x(n0, n1, m), cwr_at_x(n) -> y(m)"),
     ],
