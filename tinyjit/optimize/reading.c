@@ -17,7 +17,7 @@
 static const char *const usual[] = {
     "__TINYC__", "__TCC_RUN__", "__PRETTY_FUNCTION__",
     /* machine and system */
-    "__x86_64__", "__x86_64", "__amd64__", "__amd64", "__aarch64__", "__CHAR_UNSIGNED__", "__uint128_t",
+    "__x86_64__", "__x86_64", "__amd64__", "__amd64", "__aarch64__", "__AARCH64EL__", "__CHAR_UNSIGNED__", "__uint128_t",
     TJ_SYSTEM_MACROS,
     "__LP64__", "_LP64", "__CHAR_BIT__", "__BYTE_ORDER__", "__ORDER_LITTLE_ENDIAN__",
     "__ORDER_BIG_ENDIAN__", "__ORDER_PDP_ENDIAN__",
