@@ -176,7 +176,9 @@ def resolve(
             _check(dtype, who, f"'{parameters[k].name}'")
             declared = parameters[k].dtype
             if declared is None:
-                _bind(bound, parameters[k], dtype.newbyteorder("="), who)
+                # A new dtype has no hash yet; NumPy 1.26 computes a wrong one if memory is short.
+                native = dtype if dtype.isnative else dtype.newbyteorder("=")
+                _bind(bound, parameters[k], native, who)
             else:
                 _check_cast(parameters[k].name, declared, dtype, k >= len(inputs), who)
     for each in parameters:
