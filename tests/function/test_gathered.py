@@ -19,6 +19,8 @@ SUM = """double sum(int n, const double x[n]) {
         total += (i + 1) * x[i];
     return total;
 }"""
+DOT = "double dot(int n, const double x[n], double p) {\
+ double total = 0; for (int i = 0; i < n; i++) total += x[i] * p; return total; }"
 SCALE = "void scale(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] *= i; }"
 EDGES = "void edges(int n, int m, const double x[n][m], OUT double y[2][m]) {\
  for (int j = 0; j < m; j++) { y[0][j] = x[0][j]; y[1][j] = x[n - 1][j]; } }"
@@ -122,6 +124,16 @@ def test_in_both_tiers_and_on_threads(threads: int) -> None:
         np.testing.assert_array_equal(f(x.astype("f4").astype(">f4")), f(x.astype("f4").astype(float)))
         assert f.wait()
     assert f.tier == "cc"
+
+
+@pytest.mark.row("N23i", "K15")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_slices_that_an_axis_shares_are_copied_anew_for_the_next(threads: int) -> None:
+    f = cwrapjit.vectorize(DOT, threads=threads)
+    x, p = np.random.default_rng(2).integers(-9, 9, (5, 1, 24)), np.arange(5 * 70.0).reshape(5, 70)
+    wanted = x[:, :, ::2].sum(axis=2) * p
+    for given in (x.astype("f8"), x.astype("f4"), x.astype("i2")):
+        np.testing.assert_array_equal(f(given[:, :, ::2], p), wanted)
 
 
 @pytest.mark.row("N23i", "K15")

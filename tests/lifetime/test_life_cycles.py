@@ -29,6 +29,9 @@ import cwrapjit.graph as cg
 
 CYCLES = int(os.environ.get("CWRAPJIT_CYCLES", "1"))
 THREADS = 8
+FORKS_WITH_A_SANITIZER = (
+    "libasan's malloc takes no part in forks: a child of several threads may find it locked"
+)
 
 # Waits until the second item of the flag is set, without the GIL; says in the first that it waits.
 WAITS = """
@@ -331,7 +334,7 @@ print(set(ends))
 """
 
 
-@pytest.mark.plain("libasan's malloc takes no part in forks: a child of several threads may find it locked")
+@pytest.mark.plain(FORKS_WITH_A_SANITIZER)
 @pytest.mark.row("G06")
 def test_forks_while_threads_define() -> None:
     done = python(FORK, str(6 * CYCLES), timeout=600 + 60 * CYCLES, env=quiet())
@@ -614,6 +617,7 @@ print(json.dumps(results))
 """
 
 
+@pytest.mark.plain(FORKS_WITH_A_SANITIZER)
 @pytest.mark.row("G16")
 def test_a_fork_in_the_middle_of_an_import() -> None:
     done = python(WORLD + IN_THE_MIDDLE, json.dumps(LATE), timeout=1000)
@@ -651,7 +655,7 @@ print(json.dumps(results))
 """
 
 
-@pytest.mark.plain("runs for minutes with a sanitizer")
+@pytest.mark.plain(FORKS_WITH_A_SANITIZER)
 @pytest.mark.row("G16")
 def test_a_fork_at_any_moment_of_the_first_use() -> None:
     rounds = os.environ.get("CWRAPJIT_TEST_FORKS", "2")
