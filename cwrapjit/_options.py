@@ -24,6 +24,8 @@ class OfReductions(TypedDict, total=False):
     fastmath: bool | None
     debug: bool | Literal["left"] | None
     threads: _Threads | None
+    cast: _Cast | None
+    copies: _Copies | None
 
 
 class OfElements(OfReductions, total=False):
@@ -32,8 +34,6 @@ class OfElements(OfReductions, total=False):
     unordered: bool | None
     inplace: bool | None
     gil: bool | None
-    cast: _Cast | None
-    copies: _Copies | None
 
 
 class OfSlices(OfElements, total=False):

@@ -65,6 +65,20 @@ cwj_cast_name(int cast)
     return cast_names[cast];
 }
 
+static const char *const copies_names[] = {"allow", "warn"};
+
+int
+cwj_parse_copies(PyObject *value, const char *who)
+{
+    return cwj_parse_choice(value, copies_names, 2, who, "copies");
+}
+
+const char *
+cwj_copies_name(int warns)
+{
+    return copies_names[warns];
+}
+
 /* Parses a number from least to most; `also` names the other values of the option for messages. */
 static int
 parse_count(PyObject *value, int least, int most, const char *who, const char *option,

@@ -46,6 +46,8 @@ int cwj_parse_optimize(PyObject *value, const char *who); /* a cwj_optimize */
 const char *cwj_optimize_name(int optimize);
 int cwj_parse_cast(PyObject *value, const char *who);
 const char *cwj_cast_name(int cast);
+int cwj_parse_copies(PyObject *value, const char *who); /* 1: warn */
+const char *cwj_copies_name(int warns);
 int cwj_parse_debug(PyObject *value, const char *who); /* a cwj_debug */
 PyObject *cwj_debug_value(int debug); /* the Python value; new reference */
 int cwj_parse_threads(PyObject *value, const char *who); /* or CWJ_THREADS_AUTO */

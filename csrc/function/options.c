@@ -15,14 +15,7 @@ cwj_options_init(cwj_options *options)
 
 /* ---- what is given ------------------------------------------------------- */
 
-static const char *const copies_names[] = {"allow", "warn"};
 static const char *const cookie_names[] = {"readwrite", "readonly"};
-
-static int
-parse_copies(PyObject *value, const char *who)
-{
-    return cwj_parse_choice(value, copies_names, 2, who, "copies");
-}
 
 static int
 parse_cookie(PyObject *value, const char *who)
@@ -51,7 +44,7 @@ describe(const cwj_options *options, const int *member)
 {
     return member == &options->optimize          ? PyUnicode_FromString(cwj_optimize_name(*member))
            : member == &options->cast            ? PyUnicode_FromString(cwj_cast_name(*member))
-           : member == &options->warns           ? PyUnicode_FromString(copies_names[*member])
+           : member == &options->warns           ? PyUnicode_FromString(cwj_copies_name(*member))
            : member == &options->cookie_readonly ? PyUnicode_FromString(cookie_names[*member])
            : member == &options->debug           ? cwj_debug_value(*member)
            : member != &options->threads         ? PyBool_FromLong(*member)

@@ -12,7 +12,7 @@
     X(optimize, optimize, cwj_parse_optimize) /* a cwj_optimize */                \
     X(threads, threads, cwj_parse_threads)    /* a number, or CWJ_THREADS_AUTO */ \
     X(cast, cast, cwj_parse_cast)                                                 \
-    X(copies, warns, parse_copies)                                                \
+    X(copies, warns, cwj_parse_copies)                                            \
     X(cookie, cookie_readonly, parse_cookie)                                      \
     X(fastmath, fastmath, parse_fastmath)                                         \
     X(debug, debug, cwj_parse_debug)                                              \

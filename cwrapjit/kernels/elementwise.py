@@ -105,6 +105,7 @@ class ElementwiseKernel(Travels, Dispatch):
             bool(return_tuple),
         )
         self._check()
+        self._casting = read.get("cast")
         kernel_options.warn_of_unset(who, self.out_params, texts.values())
         self._statement = Statement(name, self.in_params, self.out_params, texts, self.return_tuple, read)
         self._functions: dict[Any, Function] = {}
@@ -225,7 +226,7 @@ class ElementwiseKernel(Travels, Dispatch):
             )
             if array is not None and not each.raw:
                 spread.append(source)
-        types = resolve(self._who, self.in_params, self.out_params, given, chosen)
+        types = resolve(self._who, self.in_params, self.out_params, given, chosen, self._casting)
         dtypes = [each.type_in(types) for each in self.params]
         for each, dtype in zip(self.params, dtypes, strict=True):
             check_type(dtype, self._who, repr(each.name))

@@ -151,14 +151,15 @@ def resolve(
     outputs: Sequence[Parameter],
     given: Sequence[np.dtype[Any] | None],
     chosen: Mapping[str, Any] | None = None,
+    casting: str | None = None,
 ) -> dict[str, np.dtype[Any]]:
     """Say what each letter stands for in a call.
 
     `given` has the dtypes of the arrays, one for each input and output; None is a scalar, or an output that
     the call has to make. Both never decide. Outputs are looked at first, then inputs; all that have one
     letter must be of one dtype. `chosen` is the caller's own choice,
-    {"T": "float32"}. A letter that nothing says, and dtypes that contradict each other, are a TypeError that
-    shows the deduced table.
+    {"T": "float32"}. `casting` is cast= of the kernel. A letter that nothing says, and dtypes that contradict
+    each other, are a TypeError that shows the deduced table.
     """
     parameters = [*inputs, *outputs]
     bound: dict[str, _Bound] = {}
@@ -180,7 +181,7 @@ def resolve(
                 native = dtype if dtype.isnative else dtype.newbyteorder("=")
                 _bind(bound, parameters[k], native, who)
             else:
-                _check_cast(parameters[k].name, declared, dtype, k >= len(inputs), who)
+                _check_cast(parameters[k].name, declared, dtype, k >= len(inputs), who, casting)
     for each in parameters:
         if each.placeholder and each.word not in bound:
             names = ", ".join(repr(p.name) for p in parameters if p.word == each.word)
@@ -198,10 +199,16 @@ def _check(dtype: np.dtype[Any], who: str, what: str) -> np.dtype[Any]:
     return dtype
 
 
-def _check_cast(name: str, declared: np.dtype[Any], dtype: np.dtype[Any], written: bool, who: str) -> None:
-    """Arrays convert to and from fixed types where no value is lost, as those of a ufunc."""
+def _check_cast(
+    name: str, declared: np.dtype[Any], dtype: np.dtype[Any], written: bool, who: str, casting: str | None
+) -> None:
+    """Arrays convert to and from fixed types by the casting rule, by default "safe", as those of a ufunc."""
     source, target = (declared, dtype) if written else (dtype, declared)
-    if not np.can_cast(source, target):
+    if not np.can_cast(source, target, casting or "safe"):
+        if casting == "no":
+            raise TypeError(
+                f'{who}: {name!r} is {_name_of(dtype)}; wanted {_name_of(declared)} (cast="safe" converts it)'
+            )
         raise TypeError(
             f"{who}: {name!r} is {_name_of(dtype)}, but it is declared as {_name_of(declared)}, "
             f"and {_name_of(target)} does not hold all values of {_name_of(source)}"

@@ -7,6 +7,7 @@ call may lie in memory; plan.py says which ones a call takes, and which views of
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -57,13 +58,18 @@ def _key(arrays: Sequence[Any], nargs: int, axis: Any, keepdims: bool) -> Any:
         return None
     key: tuple[Any, ...] = (axis, not keepdims, nargs)
     for each in arrays:
-        if type(each) is np.ndarray:
+        if type(each) is np.ndarray and _lies_well(each):
             key += (each.dtype.num, each.shape, each.strides)
         elif is_scalar(each):
             key += (None,)
         else:
             return None
     return key
+
+
+def _lies_well(value: Any) -> bool:
+    """True for arrays that C can read: aligned, and in this machine's byte order."""
+    return value.flags.aligned and value.dtype.isnative
 
 
 def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
@@ -73,15 +79,6 @@ def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise TypeError(f"{what}: {error}") from None
     return made
-
-
-def _converted(values: Sequence[Any], wanted: Sequence[np.dtype[Any]]) -> list[Any]:
-    """Inputs as arrays of these types, and what stands behind them as it is."""
-    made = [
-        each if is_scalar(each) else each.astype(dtype, copy=False)
-        for each, dtype in zip(values, wanted, strict=False)
-    ]
-    return [*made, *values[len(made) :]]
 
 
 class ReductionKernel(Travels):
@@ -158,13 +155,23 @@ class ReductionKernel(Travels):
         """The compiled functions that calls have made so far."""
         return tuple(f for family in self._families.values() for f in family._functions.values())
 
-    def _family(self, types: dict[str, np.dtype[Any]], shapes: Sequence[Shape | None] = ()) -> Family:
-        key = (*((letter, dtype.num) for letter, dtype in types.items()), *shapes)
+    def _family(
+        self,
+        types: dict[str, np.dtype[Any]],
+        shapes: Sequence[Shape | None] = (),
+        read: Sequence[np.dtype[Any]] = (),
+    ) -> Family:
+        read = read or [each.type_in(types) for each in self._texts.inputs]
+        key = (
+            *((letter, dtype.num) for letter, dtype in types.items()),
+            *(each.num for each in read),
+            *shapes,
+        )
         found = self._families.get(key)
         if found is None:
             for each in (*self._texts.inputs, *self._texts.outputs):
                 check_type(each.type_in(types), self._who, repr(each.name))
-            found = self._families[key] = Family(self._texts, types, shapes)
+            found = self._families[key] = Family(self._texts, types, shapes, read)
         return found
 
     def __call__(
@@ -228,11 +235,17 @@ class ReductionKernel(Travels):
             )
         known = [None if is_scalar(each) else each.dtype for each in (*inputs, *given)]
         known += [None] * (len(inputs) + self.nout - len(known))
-        types = parameters.resolve(who, texts.inputs[: self.nin], texts.outputs, known, dtype)
-        wanted = [each.type_in(types) for each in texts.inputs[: self.nin]]
-        if any(each is not None and each != own for each, own in zip(known, wanted, strict=False)):
-            run = self._planned(_converted(inputs, wanted), given, axis, keepdims, dtype)
-            return lambda *values: run(*_converted(values, wanted))
+        types = parameters.resolve(
+            who, texts.inputs[: self.nin], texts.outputs, known, dtype, texts.options.get("cast")
+        )
+        read = self._read_as(known, types)
+        wanted = [*read[: self.nin], *(each.type_in(types) for each in texts.outputs)]
+        fits = [
+            each is None or (each == own and (is_scalar(value) or value.flags.aligned))
+            for each, own, value in zip(known, wanted, (*inputs, *given), strict=False)
+        ]
+        if not all(fits) and texts.options.get("cast") != "no":
+            return self._on_copies(wanted, fits, (axis, keepdims), dtype)
         shape = self._shape(arrays)
         every = [*inputs, *self._wholes(inputs, shape)]
         pairs = list(zip(texts.inputs, every, strict=True))
@@ -240,7 +253,7 @@ class ReductionKernel(Travels):
             Shape(each.ndim, each.flags.c_contiguous) if parameter.raw and not is_scalar(each) else None
             for parameter, each in pairs
         ]
-        family = self._family(types, shapes if texts.raws else ())
+        family = self._family(types, shapes if texts.raws else (), read)
         scalars = tuple(parameter.raw or is_scalar(each) for parameter, each in pairs)
         task = plan.Task(shape, _axes_of(axis, len(shape), who), keepdims, scalars, every)
         outs = self._check_outputs(given, family.dtypes_out, task)
@@ -265,6 +278,44 @@ class ReductionKernel(Travels):
             return run(*arrays)
 
         return run_with_more
+
+    def _read_as(
+        self, known: Sequence[np.dtype[Any] | None], types: dict[str, np.dtype[Any]]
+    ) -> list[np.dtype[Any]]:
+        """The dtypes that functions read inputs in: their own, where C converts item by item."""
+        read = []
+        for k, each in enumerate(self._texts.inputs):
+            dtype, own = each.type_in(types), known[k] if k < self.nin else None
+            by_c = own is not None and own.isnative and dtype.char != "e" and dtype.kind != "c"
+            read.append(own if by_c and not each.raw and k not in self._texts.wholes else dtype)
+        return read
+
+    def _on_copies(
+        self, wanted: Sequence[np.dtype[Any]], fits: Sequence[bool], how: tuple[Any, bool], dtype: Any
+    ) -> Callable[..., Any]:
+        """How calls run whose arrays C cannot read: on copies, and those of outputs are written back."""
+        names = [each.name for each in (*self._texts.inputs[: self.nin], *self._texts.outputs)]
+
+        def copied(k: int, value: np.ndarray) -> np.ndarray:
+            if self._texts.options.get("copies") == "warn":
+                lies = "" if value.flags.aligned else ", not aligned"
+                message = f"{self._who}: argument {names[k]!r} is copied: it is {value.dtype}{lies}"
+                warnings.warn(f"{message}; wanted {wanted[k]}", UserWarning, stacklevel=5)
+            if k >= self.nin and value.dtype.newbyteorder("=") != wanted[k]:
+                return np.zeros_like(value, wanted[k], subok=False)
+            return value.astype(wanted[k], subok=False)
+
+        def run(*values: Any) -> Any:
+            made = list(values)
+            for k in [k for k in range(len(made)) if not fits[k]]:
+                made[k] = copied(k, made[k])
+            results = self._call(tuple(made[: self.nin]), *how, tuple(made[self.nin :]) or None, dtype)
+            for each, copy in zip(values[self.nin :], made[self.nin :], strict=True):
+                if each is not copy:
+                    np.copyto(each, copy, casting="same_kind")
+            return results
+
+        return run
 
     def _wholes(self, inputs: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
         """What _raw_x means: the whole array, broadcast as its items are."""

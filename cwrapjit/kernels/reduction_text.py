@@ -259,11 +259,17 @@ class Family:
     """The functions of one type set."""
 
     def __init__(
-        self, texts: Texts, types: dict[str, np.dtype[Any]], shapes: Sequence[Shape | None] = ()
+        self,
+        texts: Texts,
+        types: dict[str, np.dtype[Any]],
+        shapes: Sequence[Shape | None],
+        read: Sequence[np.dtype[Any]],
     ) -> None:
-        """shapes: of inputs that are raw and arrays what they are, None for others."""
+        """shapes: of inputs that are raw and arrays what they are, None for others. read: the dtypes of the
+        arrays. Those of items that are not raw may differ from what is declared: C converts each item."""
         self.texts = texts
-        self.dtypes_in = [each.type_in(types) for each in texts.inputs]
+        self.dtypes_in = read
+        self._declared = [each.type_in(types) for each in texts.inputs]
         self.dtypes_out = [each.type_in(types) for each in texts.outputs]
         self._ctypes_in = [c_type(each) for each in self.dtypes_in]
         self._shapes = list(shapes) or [None] * len(texts.inputs)
@@ -298,7 +304,8 @@ class Family:
         texts, header = self.texts, Header(self.texts.name)
         header.own(*ctext.letter_types(types).splitlines())
         used = words(texts.map, texts.reduce, texts.post, texts.identity, texts.preamble)
-        dtypes = [*self.dtypes_in, *self.dtypes_out, *types.values(), *self._known_accumulator()]
+        dtypes = [*self.dtypes_in, *self._declared, *self.dtypes_out, *types.values()]
+        dtypes += self._known_accumulator()
         before, behind = ctext.helpers(texts.preamble, used, dtypes)
         header.own(*before.splitlines())
         header.users("preamble", texts.preamble, self._as_c("preamble", texts.preamble))
@@ -367,12 +374,14 @@ class Family:
 
     def _write_map(self, header: Header) -> None:
         texts, arguments, loads = self.texts, [], []
-        for each, dtype, shape in zip(texts.inputs, self.dtypes_in, self._shapes, strict=True):
-            if dtype.char == "e" and shape is None:
-                arguments.append(f"const cwj_half cwr_half_{each.name}")
-                loads.append(f"const float {each.name} = half_to_float(cwr_half_{each.name});")
+        every = zip(texts.inputs, self._declared, self.dtypes_in, self._shapes, strict=True)
+        for each, dtype, read, shape in every:
+            if shape is None and c_type(read) == value_type(dtype):
+                arguments.append(f"const {c_type(read)} {each.name}")
             elif shape is None:
-                arguments.append(f"const {c_type(dtype)} {each.name}")
+                item = f"cwr_item_{each.name}"
+                arguments.append(f"const {c_type(read)} {item}")
+                loads.append(f"const {value_type(dtype)} {each.name} = {ctext.loaded(item, read)};")
         arguments += self._parameters(texts.map_facts)
         header.own(f"static inline cwr_acc cwr_map({', '.join(arguments)})", "{", *loads)
         if PLACE in texts.map_facts:

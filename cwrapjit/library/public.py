@@ -60,6 +60,7 @@ class Library(Pickled):
         fastmath: bool | None = None,
         threads: int | Literal["auto"] | None = None,
         cast: Literal["no", "safe", "same_kind"] | None = None,
+        copies: Literal["allow", "warn"] | None = None,
         optimize: Literal["auto", "eager", "off"] | None = None,
     ) -> None:
         given = dict(locals())

@@ -30,6 +30,7 @@ class Settings:
     fastmath: bool | None = None
     threads: int | str | None = None
     cast: str | None = None
+    copies: str | None = None
     optimize: str | None = None
 
     def __post_init__(self) -> None:
@@ -51,7 +52,7 @@ class Settings:
             error = ValueError if isinstance(self.debug, str) else TypeError
             raise error(f"{who}: debug must be True, False or 'left', not {self.debug!r}")
         # Now: what broadcasts is made later.
-        _cwrapjit.check_loops(who, self.fastmath, self.threads, self.cast, self.optimize)
+        _cwrapjit.check_loops(who, self.fastmath, self.threads, self.cast, self.copies, self.optimize)
         for option in self.loops if self.source is None else ():
             raise ValueError(f"{who}: {option}= goes with source=, whose functions broadcast")
         self.debug = _cwrapjit.config.debug if self.debug is None else self.debug
@@ -60,7 +61,7 @@ class Settings:
     @property
     def loops(self) -> dict[str, Any]:
         """Options of function() for what broadcasts."""
-        options = ("fastmath", "threads", "cast", "optimize")
+        options = ("fastmath", "threads", "cast", "copies", "optimize")
         return {name: value for name in options if (value := getattr(self, name)) is not None}
 
     @property

@@ -130,6 +130,7 @@ class Cells:
                 fastmath=options.fastmath,
                 threads=options.threads,
                 cast=options.cast,
+                copies=options.copies,
                 optimize=options.optimize,
                 debug=options.debug,
             )

@@ -24,6 +24,7 @@ class Options:
     fastmath: bool | None
     threads: int | Literal["auto"] | None
     cast: Literal["no", "safe", "same_kind"] | None
+    copies: Literal["allow", "warn"] | None
     optimize: Literal["auto", "eager", "off"] | None
     debug: Literal[True] | None
     cc: str | None
@@ -112,6 +113,7 @@ ARGUMENTS = (
         type=_threads,
     ),
     _chosen("Which arrays are converted for a call (usually safe)", "--cast", "no", "safe", "same_kind"),
+    _chosen("Whether calls that copy an argument warn (allow: they do not)", "--copies", "allow", "warn"),
     _chosen("When the cc tier begins", "--optimize", "auto", "eager", "off"),
     _argument(
         "Faults in calls are exceptions, a cwrapjit.Fault, with the line.",

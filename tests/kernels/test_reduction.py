@@ -8,7 +8,9 @@ import gc
 import itertools
 import math
 import pickle
+import re
 import threading
+import tracemalloc
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -252,6 +254,100 @@ def test_an_output_may_be_updated() -> None:
     assert out.tolist() == [103, 203]
 
 
+# ---- arrays that do not lie as C wants them ---------------------------------------------------------------
+
+SUM = ("float64 x", "float64 y", "x", "a + b", "y = a", "0", "sum")
+
+
+@pytest.mark.row("S01")
+@pytest.mark.parametrize("cast", ["safe", "same_kind"])
+@pytest.mark.parametrize("to", "bHiQlefdD")
+def test_inputs_convert_as_numpy_converts_them(to: str, cast: str) -> None:
+    fixed = np.dtype(to).name
+    kernel = ReductionKernel(f"{fixed} x", "float64 y", "creal(x)" if to == "D" else "x",
+                             "a + b", "y = a", "0", cast=cast)  # fmt: skip
+    every, checked = np.random.default_rng(3).integers(0, 99, (4, 31)), 0
+    for other in "?bBhHiIlLqQefdFD":
+        x = every.astype(other)
+        if not np.can_cast(x.dtype, fixed, cast):
+            refuses(TypeError, lambda x=x: kernel(x, axis=0), "'x' is", fixed)
+            continue
+        unaligned = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+        unaligned[...] = x
+        for each in (x, unaligned, x.astype(x.dtype.newbyteorder()), x.copy("F"), list(x)):
+            wanted = np.sum(np.asarray(each).astype(fixed), axis=0).real
+            assert kernel(each, axis=0).tolist() == wanted.tolist()
+            assert kernel(each[::-2], axis=0).tolist() == kernel(x[::-2].copy(), axis=0).tolist()
+            checked += 1
+    assert checked > 4
+
+
+@pytest.mark.row("S01")
+def test_any_byte_of_a_bool_that_is_converted_is_true() -> None:
+    assert ReductionKernel(*SUM)(np.array([0, 2, 255], np.uint8).view(bool)) == 2
+
+
+@pytest.mark.row("S01")
+def test_what_is_converted_item_by_item_needs_no_memory() -> None:
+    kernel, x = ReductionKernel(*SUM), np.ones((20_000, 200), "f4")
+    out = np.empty(20_000)
+    for call in (lambda: kernel(x, axis=1, out=out), lambda: kernel(x[:, ::-2], axis=1, out=out)):
+        call()
+        tracemalloc.start()
+        call()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 100_000
+
+
+@pytest.mark.row("S01")
+def test_raw_inputs_are_converted_too() -> None:
+    kernel = ReductionKernel(
+        "float64 x, raw float64 r", "float64 y", "x + r[1] + _raw_x[0]", "a + b", "y = a", "0"
+    )
+    x, r = np.arange(1, 4), np.array([1, 10], ">f4")
+    assert kernel(x, r) == kernel(x.astype(float), r.astype(float)) == 39
+
+
+@pytest.mark.row("S02")
+def test_outputs_of_other_types_are_written_back() -> None:
+    x, update = np.ones((2, 3)), ReductionKernel("float64 x", "float64 y", "x", "a + b", "y += a", "0")
+    for dtype in (">f8", "c16", "g"):
+        out = np.full((2, 2), 7, dtype)[:, 0]
+        for _ in range(2):
+            assert ReductionKernel(*SUM)(x, out, axis=1) is out and out.tolist() == [3, 3]
+    out = np.array([100.0, 200.0], ">f8")
+    assert update(x, axis=1, out=out) is out and out.tolist() == [103, 203]
+    out = np.zeros(2, "f4")
+    refuses(TypeError, lambda: ReductionKernel(*SUM)(x, axis=1, out=out), "'y' is float32", "float64")
+    assert ReductionKernel(*SUM, cast="same_kind")(x, axis=1, out=out).tolist() == [3, 3]
+
+
+@pytest.mark.row("S03")
+def test_casts_and_copies_are_as_they_are_asked_for() -> None:
+    x, y = np.ones(3), np.ones(3, "f4")
+    strict = ReductionKernel(*SUM, cast="no")
+    assert strict(x) == 3
+    for each in (y, x.astype(">f8")):
+        refuses(TypeError, lambda each=each: strict(each), "sum()", "'x' is", 'cast="safe" converts it')
+    refuses(TypeError, lambda: strict(x, out=np.zeros((), "c16")), "sum()", "'y' is complex128")
+    unaligned = np.frombuffer(bytes(17), np.uint8)[1:].view(np.float64)
+    refuses(ValueError, lambda: strict(unaligned), "align")
+    refuses(ValueError, lambda: ReductionKernel(*SUM, cast="unsafe"), "sum()", "cast must be", "'unsafe'")
+    told = ReductionKernel(*SUM, copies="warn")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert told(x) == told(y) == 3
+    for array, out, words in (
+        (x.astype(">f8"), None, "'x' is copied: it is >f8; wanted float64"),
+        (unaligned, None, "'x' is copied: it is float64, not aligned; wanted float64"),
+        (y, np.zeros((), "c16"), "'y' is copied: it is complex128; wanted float64"),
+    ):
+        with pytest.warns(UserWarning, match=re.escape(words)) as caught:
+            told(array, out=out)
+        assert len(caught) == 1 and caught[0].filename == __file__
+
+
 # ---- nothing to reduce, and what it starts from --------------------------------------------------------
 
 
@@ -340,8 +436,6 @@ def test_numbers_of_items(shape: tuple[int, ...]) -> None:
 def test_refused_calls() -> None:
     x = np.ones((2, 3))
     assert ReductionKernel("T x", "Z y", "x", "a + b", "y = a", "0")(x, dtype={"Z": "i4"}).dtype == np.int32
-    unaligned = np.frombuffer(bytes(17), np.uint8)[1:].view(np.float64)
-    refuses(ValueError, lambda: TOTAL(unaligned), "align")
     with refusing(TypeError, "block_size"):
         TOTAL(x, block_size=128)  # type: ignore[call-arg]
     with refusing(ValueError, "bytes"):

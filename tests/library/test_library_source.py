@@ -410,9 +410,12 @@ def test_options_of_what_broadcasts() -> None:
     refuses(ValueError, lambda: cwrapjit.library("t", threads=2), "threads= goes with source=")
     refuses(ValueError, lambda: library("", cast="all"), "library('t'): cast must be 'no' or 'safe'")
     refuses(TypeError, lambda: library("", optimize=1), "library('t'): optimize must be 'auto'")
+    refuses(ValueError, lambda: library("", copies="no"), "library('t'): copies must be 'allow' or 'warn'")
     half = "float half(float x) { return x / 2; }"
     assert library(half, cast="same_kind").half(np.array([3.0])).tolist() == [1.5]
     refuses(TypeError, lambda: library(half, cast="no").half(np.array([3], "i2")), "half")
+    with pytest.warns(UserWarning, match="'x' is copied: it is int16"):
+        library(half, copies="warn").half(np.array([3], "i2"))
 
 
 @pytest.mark.row("K15")

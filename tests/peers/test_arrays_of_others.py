@@ -78,7 +78,7 @@ SUM = """T sum(int n, const T x[n])
 }"""
 
 
-@pytest.mark.row("N26i")
+@pytest.mark.row("N26i", "S04")
 def test_functions_of_c_texts_take_what_their_ufuncs_take() -> None:
     """Elementwise they keep labels; where slices have dims, columns are arrays."""
     import pandas as pd

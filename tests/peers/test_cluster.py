@@ -30,7 +30,8 @@ PROGRAM = """
 
     excess = cwrapjit.vectorize("double excess(double x, double limit) { return x > limit ? x - limit : 0; }")
     twice = cwrapjit.ElementwiseKernel("T x", "T y", "y = 2 * x", "twice")
-    inner = cwrapjit.function("inner", signature="a(n), b(n) -> output()", Ccode_slice_eval={float: '''
+    inner = cwrapjit.function("inner", signature="a(n), b(n) -> output()", cast="safe",
+                              Ccode_slice_eval={float: '''
         double sum = 0;
         for(npy_intp i = 0; i < dims_slice__a[0]; i++)
             sum += item__a(i) * item__b(i);
@@ -50,8 +51,7 @@ PROGRAM = """
 
     def check(client):
         values = np.arange(24.0).reshape(4, 6)
-        # Made by the workers: what comes over the wire may be unaligned, which is refused (docs/cluster.md).
-        x = da.arange(24.0, chunks=6).reshape(4, 6)
+        x = da.from_array(values, chunks=(2, 6))  # sent to the workers, where chunks may be unaligned
         wanted = np.maximum(values - 5, 0)
         same = np.testing.assert_array_equal
         same(x.map_blocks(excess, 5.0).compute(), wanted)
@@ -141,6 +141,38 @@ def test_threads_of_dask() -> None:
     values = np.arange(100_000.0)
     got: Any = da.from_array(values, chunks=7_000).map_blocks(square).compute(scheduler="threads")
     np.testing.assert_array_equal(got, values**2)
+
+
+@pytest.mark.row("S04")
+def test_unaligned_chunks() -> None:
+    import dask.array as da
+
+    def unaligned(x: np.ndarray) -> np.ndarray:
+        made = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+        made[...] = x
+        assert not made.flags.aligned
+        return made
+
+    values = np.arange(24.0).reshape(4, 6)
+    x: Any = da.from_array(values, chunks=(2, 6)).map_blocks(unaligned, dtype=float, meta=np.empty((0, 0)))
+    for text in ("double twice(double x) { return x * 2; }", "T twice(T x) { return x * 2; }"):
+        np.testing.assert_array_equal(x.map_blocks(cwrapjit.vectorize(text)).compute(), 2 * values)
+    twice = cwrapjit.ElementwiseKernel("T x", "T y", "y = 2 * x", "twice")
+    np.testing.assert_array_equal(x.map_blocks(twice).compute(), 2 * values)
+    summed = """double sum(int n, const double x[n])
+    {
+        double total = 0;
+        for (int i = 0; i < n; i++)
+            total += x[i];
+        return total;
+    }"""
+    for f in (
+        cwrapjit.vectorize(summed),
+        cwrapjit.library("sums", source=summed).sum,
+        lambda x: cwrapjit.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")(x, axis=-1),
+    ):
+        got = da.apply_gufunc(f, "(n)->()", x, output_dtypes=float).compute()
+        np.testing.assert_array_equal(got, values.sum(1))
 
 
 @pytest.mark.row("U06")

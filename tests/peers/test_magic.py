@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -182,6 +183,17 @@ def test_cast_and_debug_reach_the_functions(session: Session) -> None:
         assert type(fault) is cwrapjit.Fault and fault.lineno in (3, 4) and fault.address == 8
     session.good(f"%cwrapjit --debug {at}")
     assert type(session.run("at(8)").error) is cwrapjit.Fault
+
+
+@pytest.mark.row("S03")
+def test_copies_are_warned_of(session: Session) -> None:
+    text = "float half(float x) { return x / 2; }"
+    for option, count in (("--copies warn", 1), ("--copies allow", 0), ("", 0)):
+        session.good(f"%cwrapjit {option} {text}")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert session.names["half"](np.array([3], "i2")) == 1.5
+        assert [str(each.message)[:29] for each in caught] == count * ["half(): argument 'x' is copie"]
 
 
 @pytest.mark.row("S06")

@@ -183,18 +183,20 @@ library_has_state(PyObject *Py_UNUSED(extension), PyObject *capsule)
 
 PyDoc_STRVAR(
     check_loops_doc,
-    "check_loops(who, fastmath, threads, cast, optimize, /)\n--\n\n"
+    "check_loops(who, fastmath, threads, cast, copies, optimize, /)\n--\n\n"
     "Refuses what function() would refuse; None is no option. Such functions are made later.");
 
 static PyObject *
 check_loops(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     const char *who;
-    PyObject *fastmath, *threads, *cast, *optimize;
-    if (!PyArg_ParseTuple(args, "sOOOO:check_loops", &who, &fastmath, &threads, &cast, &optimize) ||
+    PyObject *fastmath, *threads, *cast, *copies, *optimize;
+    if (!PyArg_ParseTuple(args, "sOOOOO:check_loops", &who, &fastmath, &threads, &cast, &copies,
+                          &optimize) ||
         (fastmath != Py_None && cwj_parse_bool(fastmath, who, "fastmath") < 0) ||
         (threads != Py_None && cwj_parse_threads(threads, who) < 0) ||
         (cast != Py_None && cwj_parse_cast(cast, who) < 0) ||
+        (copies != Py_None && cwj_parse_copies(copies, who) < 0) ||
         (optimize != Py_None && cwj_parse_optimize(optimize, who) < 0)) {
         return NULL;
     }
