@@ -5,7 +5,7 @@
 #include "base/errors.h"
 #include "function/function.h"
 
-/* Bytes that functions of the same content have in common; borrowed. */
+/* Returns bytes that are equal for functions with equal content. Borrowed; NULL with an exception set. */
 static PyObject *
 digest_of(PyObject *op)
 {
@@ -19,7 +19,7 @@ digest_of(PyObject *op)
         if (digest == NULL) {
             return NULL;
         }
-        Py_XSETREF(self->digest, digest); /* another thread may have made the same */
+        Py_XSETREF(self->digest, digest); /* another thread may have set it meanwhile */
     }
     return self->digest;
 }

@@ -31,7 +31,7 @@
     X(associative)        \
     X(c_function)
 
-/* All of them, borrowed; NULL: missing. */
+/* All arguments, borrowed; NULL: missing. */
 typedef struct cwj_arguments {
     PyObject *name;
 #define CWJ_MEMBER(name) PyObject *name;
@@ -41,21 +41,19 @@ typedef struct cwj_arguments {
     cwj_option_values options;
 } cwj_arguments;
 
-/* A checked description and everything that it points to. Lives as long as
- * its function: m.write() and other tiers read it again. */
+/* A checked description and all that it points to. It lives as long as its function: m.write() and tiers read it. */
 typedef struct cwj_spec {
-    tj_spec tj;             /* points into the others */
+    tj_spec tj;             /* points into the other members */
     cwj_arena arena;        /* arrays, file names */
     PyObject *texts;        /* owned list of the str objects whose UTF-8 is borrowed */
     PyObject *tuples;       /* owned list of tuples during parsing; NULL: done */
-    PyObject *records;      /* owned: the structs of dtypes during parsing; NULL: none */
+    PyObject *records;      /* owned: collects the structs of dtypes during parsing; NULL: none */
     tj_signature signature; /* names and dims, if a signature string gave them */
     const char *qualname;   /* "innerlib.inner" */
     const char *who;        /* "innerlib.inner()", the start of messages */
 } cwj_spec;
 
-/* module is NULL for a function without module. Returns NULL with TypeError,
- * ValueError, NotImplementedError or CompileError set. */
+/* module: NULL for a function without a module. Returns NULL with an exception set on failure. */
 cwj_spec *cwj_spec_new(PyObject *module, PyObject *header, const cwj_arguments *arguments);
 void cwj_spec_free(cwj_spec *spec); /* accepts NULL */
 

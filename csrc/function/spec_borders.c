@@ -1,12 +1,12 @@
-/* spec_borders.c: what lies outside of an array for its windows, from border= and cval=. */
+/* spec_borders.c: reads border= and cval=, the elements that windows see outside an array. */
 #include "function/spec_parts.h"
 
 #include "base/errors.h"
 #include "base/numbers.h"
 
-/* ---- the rule ------------------------------------------------------------ */
+/* ---- borders ------------------------------------------------------------- */
 
-/* A border's own name before others that SciPy has for it. */
+/* The first name of each border is our own; SciPy's other names follow. */
 static const struct {
     const char *name;
     int border;
@@ -42,7 +42,7 @@ cwj_border_name(int border)
     return borders[i].name;
 }
 
-/* There is no object outside. */
+/* Refuses border 'constant' for objects, because cval is a number. */
 int
 cwj_check_border(const cwj_spec *spec, int k, const tj_window *window)
 {
@@ -56,9 +56,9 @@ cwj_check_border(const cwj_spec *spec, int k, const tj_window *window)
     return 0;
 }
 
-/* ---- the constant ---------------------------------------------------------- */
+/* ---- cval ------------------------------------------------------------------ */
 
-/* A number of NumPy's stands for its value, a date for itself. New reference. */
+/* Returns the Python number of a NumPy scalar; dates and other objects as they are. New reference. */
 static PyObject *
 python_number(PyObject *value)
 {
@@ -69,7 +69,7 @@ python_number(PyObject *value)
     return Py_NewRef(value);
 }
 
-/* A type of ours as NumPy has it. New reference. */
+/* Returns the dtype of a type: a new reference, or NULL with an exception set. */
 static PyArray_Descr *
 descr_of(const tj_type *type)
 {
@@ -82,8 +82,8 @@ descr_of(const tj_type *type)
     return descr;
 }
 
-/* A date in a descr's unit, by an array: NumPy 1.26's casts of scalars to C forget units. Returns
- * 0, or -1 with an exception. */
+/* Stores a date in the unit of descr. Casts by way of an array, because NumPy 1.26 ignores units when it casts
+ * scalars to C. Returns 0, or -1 with an exception set. */
 static int
 cast_date(PyObject *date, PyArray_Descr *descr, void *target)
 {
@@ -96,14 +96,14 @@ cast_date(PyObject *date, PyArray_Descr *descr, void *target)
     return 0;
 }
 
-/* True when a date comes back from the type's unit: 9999 is beyond what nanoseconds hold. */
+/* True if the stored date converts back to the same date: the year 9999 does not fit into nanoseconds. */
 static int
 comes_back(PyObject *date, PyArray_Descr *own, void *stored, PyArray_Descr *descr)
 {
     npy_int64 before = 0, after;
     PyArray_ScalarAsCtype(date, &before);
     memcpy(&after, stored, sizeof(after));
-    if (after != before) { /* of another unit, and so neither NaT nor without one */
+    if (after != before) { /* the units differ, so the date is not NaT and has a unit */
         PyObject *converted = PyArray_Scalar(stored, descr, NULL);
         if (converted == NULL || cast_date(converted, own, &after) < 0) {
             after = ~before;
@@ -113,7 +113,7 @@ comes_back(PyObject *date, PyArray_Descr *own, void *stored, PyArray_Descr *desc
     return after == before;
 }
 
-/* A date or a span of time, in the type's unit where that keeps its value. */
+/* Stores a date or a time span in the type's unit, if that keeps its value. */
 static cwj_fit
 store_date(PyObject *date, const tj_type *type, void *target)
 {
@@ -127,7 +127,7 @@ store_date(PyObject *date, const tj_type *type, void *target)
     }
     Py_XDECREF(own);
     Py_XDECREF(wanted);
-    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) { /* NumPy 2.5 looks */
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) { /* NumPy 2.5 raises */
         PyErr_Clear();
         return CWJ_NO_SUCH_VALUE;
     }
@@ -144,7 +144,7 @@ store_number(PyObject *number, const tj_type *type, void *target)
     return fit == CWJ_FITS_BY_NUMPY ? cwj_store_by_numpy(number, type->type_num, target) : fit;
 }
 
-/* cval as a type has it. */
+/* Stores cval as a value of the type. Returns 0, or -1 with OverflowError, TypeError or another exception set. */
 static int
 store_fill(const cwj_spec *spec, PyObject *number, const tj_type *type, const char *what,
            unsigned char *fill)
@@ -167,12 +167,12 @@ store_fill(const cwj_spec *spec, PyObject *number, const tj_type *type, const ch
 static int
 is_zero(PyObject *number)
 {
-    int overflow = 0; /* no Python code runs for an int, not a subclass' either */
+    int overflow = 0; /* for an int this runs no Python code, even if it is of a subclass */
     return PyLong_Check(number) && !PyBool_Check(number) &&
            PyLong_AsLongAndOverflow(number, &overflow) == 0 && overflow == 0;
 }
 
-/* Each type set's element outside of window k; 0 is what all types have. */
+/* Stores cval for window k, once per type set. If cval is 0, window->fills stays NULL, as all types have a 0. */
 int
 cwj_take_fill(cwj_spec *spec, int k, tj_window *window, PyObject *value, const char *what)
 {

@@ -1,9 +1,9 @@
-/* spec_dims.c: output_dims={"m": "n*(n-1)/2"}, lengths of outputs that follow from the inputs'. */
+/* spec_dims.c: reads output_dims={"m": "n*(n-1)/2"}, the computed lengths of outputs. */
 #include "function/spec_parts.h"
 
 #include "base/errors.h"
 
-/* One of the first `count` operands behind `first` that has the dim; NULL: none has. */
+/* Returns the first of `count` operands, beginning with `first`, that has the dim; NULL if none has it. */
 static const tj_operand *
 who_has(const tj_operand *first, int count, const char *name)
 {
@@ -17,7 +17,7 @@ who_has(const tj_operand *first, int count, const char *name)
     return NULL;
 }
 
-/* A dim that no input has and that an output needs. */
+/* Checks that an output has the dim and no input has it. */
 static int
 check_name(const cwj_spec *spec, const char *name)
 {
@@ -93,7 +93,7 @@ cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims)
                                "a dict of names and expressions, such as {\"m\": \"n*(n-1)/2\"}",
                                output_dims);
     }
-    PyObject *items = PyDict_Items(output_dims); /* a copy: finalizers may run meanwhile */
+    PyObject *items = PyDict_Items(output_dims); /* copied: finalizers may change it */
     int status = items == NULL ? -1 : take_items(spec, items);
     Py_XDECREF(items);
     return status;

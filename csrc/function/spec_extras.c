@@ -1,8 +1,8 @@
-/* spec_extras.c: extra arguments, (c_type, name, default, parse code) each.
+/* spec_extras.c: reads extra arguments, each a tuple (c_type, name, default, parse code).
  *
- * PyArg_Parse stores whatever its code says at the address it is given, so a
- * code that does not fit the C type would write over its neighbours. What the
- * C type is, only the compiler knows; cwj_check_extras() compares afterwards.
+ * PyArg_Parse() stores a value whose size depends on the parse code. A code that does not fit the C type would
+ * overwrite neighbouring memory. Only the compiler knows the C type, so cwj_check_extras() compares the two after
+ * compiling.
  */
 #include "function/spec_parts.h"
 
@@ -69,7 +69,7 @@ take_parse_code(cwj_spec *spec, tj_extra *extra, PyObject *object)
                       object, reason, TJ_PARSE_CODES);
 }
 
-/* parts is a tuple of four. */
+/* parts: a tuple of four. */
 static int
 take_parts(cwj_spec *spec, tj_extra *extra, PyObject *parts, const char *what)
 {
@@ -135,7 +135,7 @@ cwj_take_extras(cwj_spec *spec, PyObject *extra_args)
 
 /* ---- after compiling --------------------------------------------------- */
 
-/* What a parse code stores. kinds: those of cwj_extra.kind that it fits. */
+/* A parse code and the C types that it fits. kinds: values of cwj_extra.kind. */
 typedef struct {
     char code;
     const char *kinds;
@@ -184,7 +184,7 @@ static int
 check_extra(const cwj_spec *spec, const cwj_extra *extra)
 {
     const code_rule *rule = code_rules;
-    while (rule->code != extra->code) { /* tj_spec_check knows the same codes */
+    while (rule->code != extra->code) { /* take_parse_code() accepts only these codes */
         rule++;
     }
     if (strchr(rule->kinds, extra->kind) != NULL && extra->kind != '\0' &&

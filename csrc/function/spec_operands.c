@@ -1,9 +1,7 @@
-/* spec_operands.c: names, roles and dims of the operands, from args_input and
- * the prototypes or from a signature string.
+/* spec_operands.c: reads the operands, from args_input and the prototypes or from a signature.
  *
- * A prototype is a tuple of shapes, a shape is a tuple of dims, a dim is a
- * length or a name. prototype_output may be one shape: () is a scalar, a tuple
- * of dims is an array, a tuple of tuples is several outputs.
+ * A prototype is a tuple of shapes, a shape is a tuple of dims, and a dim is a length or a name. prototype_output may
+ * also be a single shape: () is a scalar, a tuple of dims is an array, a tuple of tuples is several outputs.
  */
 #include "function/spec_parts.h"
 
@@ -11,7 +9,7 @@
 
 enum {
     MAX_OPERANDS = 1024
-}; /* far more than anybody writes; keeps counts in an int */
+}; /* more than any function needs; counts fit in an int */
 
 /* ---- dims -------------------------------------------------------------- */
 
@@ -89,7 +87,7 @@ cwj_take_shape(cwj_spec *spec, tj_operand *operand, PyObject *shape, const char 
 
 /* ---- inputs ------------------------------------------------------------ */
 
-/* The first operand of that name, or count. */
+/* Returns the index of the first operand of that name, or count. */
 static Py_ssize_t
 find_operand(const tj_operand *operands, Py_ssize_t count, const char *name)
 {
@@ -132,7 +130,7 @@ take_input_shapes(cwj_spec *spec, tj_operand *operands, PyObject *shapes, Py_ssi
     return 0;
 }
 
-/* Marks the inputs that an argument (args_inout, args_shared) names. */
+/* Gives `role` to the inputs that the argument `called` (args_inout, args_shared) names. */
 static int
 take_updated(cwj_spec *spec, tj_operand *operands, Py_ssize_t ninputs, PyObject *argument,
              const char *called, tj_role role)
@@ -188,7 +186,7 @@ static int
 take_outputs(cwj_spec *spec, tj_operand *operands, PyObject *prototype)
 {
     if (prototype == NULL) {
-        return 0; /* no outputs: some input is updated instead */
+        return 0; /* there are no outputs: an input is updated instead */
     }
     if (spec->tj.flags & CWJ_ONE_OUTPUT) {
         return take_output(spec, operands, prototype, -1);
@@ -201,8 +199,8 @@ take_outputs(cwj_spec *spec, tj_operand *operands, PyObject *prototype)
     return 0;
 }
 
-/* How many outputs a prototype_output describes, one shape or a tuple of shapes; -1 with an
- * exception. Sets CWJ_ONE_OUTPUT. */
+/* Returns the number of outputs that a prototype (one shape or several) describes, or -1 with an exception set. Sets
+ * CWJ_ONE_OUTPUT for one shape. */
 static Py_ssize_t
 count_outputs(cwj_spec *spec, PyObject *prototype)
 {
@@ -224,8 +222,7 @@ count_outputs(cwj_spec *spec, PyObject *prototype)
 
 /* ---- from prototypes --------------------------------------------------- */
 
-/* The tuple of prototype_output in *prototype; NULL there where only inputs
- * are updated. */
+/* Stores prototype_output as a tuple in *prototype; NULL if inputs are updated instead. */
 static int
 find_output_prototype(cwj_spec *spec, const cwj_arguments *arguments, PyObject **prototype)
 {
@@ -299,7 +296,7 @@ take_prototypes(cwj_spec *spec, const cwj_arguments *arguments)
 
 /* ---- from a signature string ------------------------------------------- */
 
-/* The first of the arguments that a signature replaces, or NULL. */
+/* Returns the name of the first argument given that a signature replaces, or NULL. */
 static const char *
 replaced_argument(const cwj_arguments *arguments)
 {
@@ -311,7 +308,7 @@ replaced_argument(const cwj_arguments *arguments)
                                                     : NULL;
 }
 
-/* Names in a signature are checked as those in args_input are. */
+/* Checks names like those in args_input, and the number of dims. */
 static int
 check_signature_names(cwj_spec *spec)
 {

@@ -1,4 +1,4 @@
-/* spec_parts.c: texts, names and tuples that a definition is given: see spec_parts.h. */
+/* spec_parts.c: takes texts, names and tuples from arguments of a definition: see spec_parts.h. */
 #include "function/spec_parts.h"
 
 #include "base/errors.h"

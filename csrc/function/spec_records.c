@@ -1,7 +1,5 @@
-/* spec_records.c: structured dtypes in the keys of type sets, which C gets as structs.
- *
- * cwrapjit/_records.py, which runs only for these, writes them.
- */
+/* spec_records.c: reads structured dtypes in the keys of type sets. C gets them as structs, whose
+ * text cwrapjit/_records.py writes; that module runs only if there are such dtypes. */
 #include "function/spec_parts.h"
 
 static PyObject *

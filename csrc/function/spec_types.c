@@ -1,8 +1,7 @@
-/* spec_types.c: type sets, from the keys of Ccode_slice_eval.
+/* spec_types.c: reads type sets from the keys of Ccode_slice_eval.
  *
- * A key is anything that np.dtype() takes, for all operands, or a tuple of
- * such, one per operand. A type is named by NumPy's number after types that are
- * the same in memory and in C have been made one (long long and long).
+ * A key is anything that np.dtype() accepts, for all operands, or a tuple of such objects, one per operand. A type is
+ * identified by NumPy's type number; types that are the same in memory and in C (long long and long) get one number.
  */
 #include "function/spec_parts.h"
 
@@ -53,7 +52,7 @@ find_basic_type(int type_num)
     return NULL;
 }
 
-/* One number for types that are the same in memory and in C. */
+/* Returns one number for types that are the same in memory and in C. */
 static int
 canonical_number(int type_num)
 {
@@ -61,7 +60,7 @@ canonical_number(int type_num)
     return type_num == NPY_LONGLONG ? NPY_LONG : type_num == NPY_ULONGLONG ? NPY_ULONG : type_num;
 }
 
-/* "float64", as dtype.name says it; "S5", as str(dtype) does. */
+/* Returns the type's label: "float64", like dtype.name, but "S5" for strings of five bytes. */
 static const char *
 label_of(cwj_spec *spec, const basic_type *basic, size_t itemsize)
 {
@@ -89,7 +88,7 @@ is_any_unit(const tj_type *type)
     return PyTypeNum_ISDATETIME(type->type_num) && type->dtype == NULL;
 }
 
-/* "datetime64[ns]" and, for NumPy, "M8[ns]", unless the dtype has no unit of its own. */
+/* Sets the label to "datetime64[ns]" and dtype to "M8[ns]", for example; does nothing if descr has no unit. */
 static int
 take_unit(cwj_spec *spec, tj_type *type, PyArray_Descr *descr)
 {
@@ -108,7 +107,7 @@ take_unit(cwj_spec *spec, tj_type *type, PyArray_Descr *descr)
     return status;
 }
 
-/* Of one set, either all datetimes say their unit or none does; then an input tells it. */
+/* In a type set, either all datetimes have a unit or none has. If none has, an input sets the unit of the call. */
 static int
 check_units(const cwj_spec *spec, const tj_type *types, PyObject *key)
 {
@@ -136,7 +135,7 @@ check_units(const cwj_spec *spec, const tj_type *types, PyObject *key)
 
 /* ---- one type ---------------------------------------------------------- */
 
-/* Refuses what compiled code could not read. */
+/* Refuses the other byte order. */
 static int
 check_descr(const cwj_spec *spec, PyArray_Descr *descr, PyObject *key)
 {
@@ -149,7 +148,7 @@ check_descr(const cwj_spec *spec, PyArray_Descr *descr, PyObject *key)
     return 0;
 }
 
-/* np.floating and its like: NumPy 1 takes them for some type of the family. */
+/* True for abstract types such as np.floating, which NumPy 1 converts to one type of the family. */
 static int
 is_abstract(PyObject *key)
 {
@@ -167,12 +166,12 @@ is_abstract(PyObject *key)
     return 0;
 }
 
-/* The dtype of a key, new reference; NULL with an exception. */
+/* Returns the dtype of a key: a new reference, or NULL with an exception set. */
 static PyArray_Descr *
 descr_of(const cwj_spec *spec, PyObject *key)
 {
     PyArray_Descr *descr = NULL;
-    if (key == Py_None) { /* NumPy takes it for float64 */
+    if (key == Py_None) { /* which NumPy converts to float64 */
         cwj_refuse(spec->who, PyExc_TypeError, "Ccode_slice_eval: None is not a type");
         return NULL;
     }
@@ -249,7 +248,7 @@ take_types(cwj_spec *spec, tj_type *types, PyObject *key)
     return check_units(spec, types, key);
 }
 
-/* The same text, or both none. */
+/* True if both texts are equal, or both NULL. */
 static int
 same_dtype(const char *a, const char *b)
 {
@@ -268,7 +267,7 @@ same_types(const tj_type *a, const tj_type *b, int count)
     return 1;
 }
 
-/* "float64", or "float64,float64,int32" for a tuple key. */
+/* Returns "float64", or "float64,float64,int32" for a tuple key. */
 static const char *
 key_label(cwj_spec *spec, const tj_type *types, PyObject *key)
 {
@@ -324,7 +323,7 @@ cwj_take_typesets(cwj_spec *spec, PyObject *slice_eval)
                           "{np.float64: \"...\"}, not %s",
                           slice_eval == NULL ? "absent" : Py_TYPE(slice_eval)->tp_name);
     }
-    PyObject *items = PyDict_Items(slice_eval); /* a copy: NumPy may run code on a key */
+    PyObject *items = PyDict_Items(slice_eval); /* copied: NumPy may run Python code on a key */
     if (items == NULL) {
         return -1;
     }

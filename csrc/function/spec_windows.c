@@ -1,9 +1,8 @@
-/* spec_windows.c: inputs that are windows, from windows=, axes= and window_steps=; what lies
- * outside, from border= and cval=, is read by spec_borders.c.
+/* spec_windows.c: reads windows=, axes= and window_steps=, which make inputs windows.
+ * spec_borders.c reads border= and cval=.
  *
- * Each is a dict by the names of inputs; border and cval may be one value for all of them. The
- * prototype of such an input is either the window's shape or (), which the window's takes the
- * place of.
+ * Each argument is a dict by the names of inputs; border and cval may also be one value for all windows. The
+ * prototype of such an input is either the window's shape or (), which the window's shape replaces.
  */
 #include "function/spec_parts.h"
 
@@ -12,17 +11,17 @@
 
 #include <limits.h>
 
-/* What is being filled: copies that the spec gets when all is well. */
+/* The arrays that are filled: copies, which the spec gets if all arguments are valid. */
 typedef struct windows {
     cwj_spec *spec;
     tj_operand *operands; /* [noperands] */
     tj_window *windows;   /* [noperands] */
 } windows;
 
-/* Takes the value that an argument has for input k; `what` is "axes for 'x'". */
+/* Reads an argument's value for input k; `what` names it in messages: "axes for 'x'". */
 typedef int taker(windows *this, int k, PyObject *value, const char *what);
 
-/* ---- the window itself ------------------------------------------------- */
+/* ---- windows ----------------------------------------------------------- */
 
 static int
 same_dim(const tj_dim *one, const tj_dim *other)
@@ -32,7 +31,7 @@ same_dim(const tj_dim *one, const tj_dim *other)
                : strcmp(one->name, other->name) == 0;
 }
 
-/* A prototype that was written is the window's shape. */
+/* Checks that the prototype is () or the window's shape. */
 static int
 check_prototype(const cwj_spec *spec, const tj_operand *written, const tj_operand *window,
                 const char *what)
@@ -48,7 +47,7 @@ check_prototype(const cwj_spec *spec, const tj_operand *written, const tj_operan
                              what, written->name);
 }
 
-/* Some input that is no window names the dim. */
+/* True if an input that is not a window has the dim. */
 static int
 is_told(const windows *this, const char *name)
 {
@@ -81,7 +80,7 @@ check_lengths(const cwj_spec *spec, const tj_operand *operand, const char *what)
     return 0;
 }
 
-/* Without axes= and window_steps=: the last axes, step by step. */
+/* Sets the defaults: the last axes, steps of 1, border 'reflect'. */
 static int
 take_defaults(windows *this, int k)
 {
@@ -117,7 +116,7 @@ take_window(windows *this, int k, PyObject *value, const char *what)
                : take_defaults(this, k);
 }
 
-/* Lengths by name are those that other inputs have. */
+/* Checks that other inputs set the lengths that windows give by name. */
 static int
 check_names(const windows *this)
 {
@@ -135,10 +134,9 @@ check_names(const windows *this)
     return 0;
 }
 
-/* ---- how it moves -------------------------------------------------------- */
+/* ---- axes and steps ------------------------------------------------------ */
 
-/* One int within bounds; one that fits no ptrdiff_t is out of them. Returns 0, or -1 with an
- * exception. */
+/* Reads an int from least to most. Ints beyond ptrdiff_t are out of range. Returns 0, or -1 with an exception set. */
 static int
 take_int(const windows *this, PyObject *item, ptrdiff_t least, ptrdiff_t most, const char *what,
          Py_ssize_t i, ptrdiff_t *value)
@@ -157,7 +155,7 @@ take_int(const windows *this, PyObject *item, ptrdiff_t least, ptrdiff_t most, c
                             "%s[%zd] must be from %zd to %zd, got %R", what, i, least, most, item);
 }
 
-/* As many ints as the window has axes; NULL with an exception. */
+/* Reads one int per axis of the window. Returns NULL with an exception set on failure. */
 static ptrdiff_t *
 take_ints(windows *this, int k, PyObject *value, ptrdiff_t least, ptrdiff_t most, const char *what)
 {
@@ -184,7 +182,7 @@ static int
 take_axes(windows *this, int k, PyObject *value, const char *what)
 {
     enum {
-        MOST = 64 /* dims of any NumPy's arrays */
+        MOST = 64 /* dims of arrays in any NumPy version */
     };
     int ndims = this->operands[k].ndims;
     ptrdiff_t *ints = take_ints(this, k, value, -MOST, MOST - 1, what);
@@ -213,7 +211,7 @@ take_steps(windows *this, int k, PyObject *value, const char *what)
     return this->windows[k].steps != NULL ? 0 : -1;
 }
 
-/* ---- what lies outside ------------------------------------------------------ */
+/* ---- borders ---------------------------------------------------------------- */
 
 static int
 take_border(windows *this, int k, PyObject *value, const char *what)
@@ -241,7 +239,7 @@ check_borders(const windows *this)
 
 /* ---- the arguments ------------------------------------------------------------ */
 
-/* The operand of that name, or -1 with ValueError. */
+/* Returns the index of the operand of that name, or -1 with TypeError or ValueError set. */
 static int
 find_input(const windows *this, PyObject *name, const char *argument)
 {
@@ -275,7 +273,7 @@ take_one(windows *this, PyObject *name, PyObject *value, const char *argument, t
     return what == NULL ? -1 : take(this, k, value, what);
 }
 
-/* A dict by name. */
+/* Reads a dict by the names of inputs. */
 static int
 take_each(windows *this, PyObject *values, const char *argument, taker *take)
 {
@@ -285,7 +283,7 @@ take_each(windows *this, PyObject *values, const char *argument, taker *take)
                           "%s must be a dict by the names of inputs, such as {'x': (3, 3)}, not %s",
                           argument, Py_TYPE(values)->tp_name);
     }
-    PyObject *items = PyDict_Items(values); /* a copy: an item's __index__ may change the dict */
+    PyObject *items = PyDict_Items(values); /* copied: an item's __index__ may change the dict */
     if (items == NULL) {
         return -1;
     }
@@ -298,7 +296,7 @@ take_each(windows *this, PyObject *values, const char *argument, taker *take)
     return status;
 }
 
-/* A dict by name, or one value for all windows. */
+/* Reads a dict by the names of inputs, or one value for all windows. */
 static int
 take_for_all(windows *this, PyObject *value, const char *argument, taker *take)
 {
@@ -316,7 +314,7 @@ take_for_all(windows *this, PyObject *value, const char *argument, taker *take)
     return 0;
 }
 
-/* What means nothing without windows. */
+/* Refuses arguments that have no meaning without windows=. */
 static int
 refuse_alone(const cwj_spec *spec, const cwj_arguments *arguments)
 {
@@ -356,9 +354,9 @@ cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments)
     return 0;
 }
 
-/* ---- what the function says of them --------------------------------------------- */
+/* ---- description ---------------------------------------------------------------- */
 
-/* A length or its name for each axis. */
+/* Returns the window's dims as a tuple of lengths and names. */
 static PyObject *
 shape_of(const tj_operand *operand)
 {
@@ -372,7 +370,7 @@ shape_of(const tj_operand *operand)
     return shape;
 }
 
-/* Along which axes it moves or, with `steps`, how far. */
+/* Returns the axes along which the window moves or, with `steps`, its step along each axis. */
 static PyObject *
 moves_of(const tj_window *window, int ndims, int steps)
 {

@@ -1,8 +1,7 @@
 /* tiers.c: see tiers.h.
  *
- * The call path counts and calls hot(); tinyjit's background thread compiles and
- * calls use_loops(). Between the two stands a tj_job; the lock of all jobs makes sure
- * that use_loops() and the end of the function exclude each other.
+ * The call path measures time and calls hot(). tinyjit's background thread runs a tj_job and calls use_loops(). The
+ * lock of all jobs makes use_loops() and the end of the function exclude each other.
  */
 #include "function/tiers.h"
 
@@ -27,7 +26,7 @@ use_loops(void *context, const void *address)
     }
 }
 
-/* The same for the running call's loops only, unless all loops have been installed before. */
+/* Does the same for the running call's job, but keeps loops that another job has installed. */
 static void
 use_urgent_loops(void *context, const void *address)
 {
@@ -40,10 +39,10 @@ use_urgent_loops(void *context, const void *address)
     }
 }
 
-/* ---- what to take for constant ----------------------------------------- */
+/* ---- constants of a job ------------------------------------------------ */
 
-/* True if the profile is worth a variant: not if slices are contiguous and long. A constant length
- * does not speed up such loops, and a softmax of 100 was 13 % slower. */
+/* True if the profile is worth a variant. It is not if slices are contiguous and long: a constant length does not
+ * speed up such loops, and a softmax of 100 was 13 % slower. */
 static int
 is_worth_constants(const cwj_profile *profile, const cwj_function_decl *decl)
 {
@@ -54,8 +53,8 @@ is_worth_constants(const cwj_profile *profile, const cwj_function_decl *decl)
     return profile->time > 0 && !(profile->contiguous && has_long_dim);
 }
 
-/* What a job takes of a profile, which it borrows. What calls of these dims have in common counts
- * for all of them; strides, where most of the time was spent with the same. */
+/* Returns what a job takes for constant; borrows the profile's arrays. All calls that the profile counts had its
+ * dims; its strides are taken if most of the time was spent with them. */
 static tj_profile
 constants_of(const cwj_profile *seen, const cwj_function_decl *decl)
 {
@@ -65,7 +64,7 @@ constants_of(const cwj_profile *seen, const cwj_function_decl *decl)
                         .strides = 2 * seen->steady > seen->time ? seen->strides : NULL};
 }
 
-/* The profiles of now are those of the newest job. */
+/* Stores the present profiles as those of the newest job. */
 static void
 remember_profiles(cwj_function_object *self)
 {
@@ -80,7 +79,7 @@ remember_profiles(cwj_function_object *self)
     }
 }
 
-/* True if calls have had something in common for long that the newest job does not use. */
+/* True if calls have had properties in common for CWJ_STEADY_TIME that the newest job does not use. */
 static int
 has_new_constants(const cwj_function_object *self, int t)
 {
@@ -128,7 +127,7 @@ cwj_tiers_emit(const cwj_function_object *self, const int *running, tj_text *tex
     }
     status = tj_emit_loops(&self->spec->tj, profiles, seen != NULL ? &call : NULL,
                            self->code.all_names, text);
-    if (decl->cookie_size > 0) { /* libtcc's code fills it */
+    if (decl->cookie_size > 0) { /* libtcc's code fills the cookie */
         tj_text_printf(text,
                        "_Static_assert(sizeof(cwj_cookie__%s) == %zu, \"libtcc lays the cookie "
                        "out otherwise\");\n",
@@ -140,8 +139,7 @@ done:
     return status == TJ_OK;
 }
 
-/* A job for the function as it is used now, or for the running call alone; NULL where there is no
- * memory: the code that is there stays. */
+/* Returns a job for all loops, or only for the running call (running: its type set); NULL if there is no memory. */
 static tj_job *
 make_job(cwj_function_object *self, const tj_compiler *compiler, const int *running)
 {
@@ -171,7 +169,7 @@ make_job(cwj_function_object *self, const tj_compiler *compiler, const int *runn
 PyObject *
 cwj_function_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    /* The code that the call runs may drop the caller's last reference, for instance by
+    /* The code that runs may drop the caller's last reference to the function, for example by
      * functools.partial.__setstate__(). */
     Py_INCREF(self);
     cwj_runtime *runtime = &((cwj_function_object *)self)->runtime;
@@ -193,7 +191,7 @@ cwj_function_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject
 static PyObject *call_and_look(PyObject *op, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames);
 
-/* Returns 0 when nothing can come of it, with an exception set when something struck. */
+/* Starts the job for all loops. Returns 0 if it cannot succeed, perhaps with an exception set. */
 static int
 start_job(cwj_function_object *self)
 {
@@ -205,18 +203,18 @@ start_job(cwj_function_object *self)
     if (job == NULL) {
         return 0;
     }
-    self->tiers.jobs[self->tiers.njobs++] = job; /* it says why, should it not start */
+    self->tiers.jobs[self->tiers.njobs++] = job; /* it holds the reason if it cannot start */
     self->vectorcall = call_and_look;
     return cwj_job_start(cwj_state_of((PyObject *)self), job);
 }
 
-/* For the running call, of this type set. The next one looks, and starts the job for all. */
+/* Starts a job for the running call, of this type set. Returns true if later calls should check again. */
 static int
 start_urgent_job(cwj_function_object *self, int typeset)
 {
     const tj_compiler *compiler = cwj_compiler_find(cwj_state_of((PyObject *)self));
     if (compiler == NULL || self->tiers.urgent != NULL || newest_job(self) != NULL) {
-        return compiler != NULL; /* that may have run Python code, which called f */
+        return compiler != NULL; /* finding it may have run Python code that called f */
     }
     self->tiers.urgent = make_job(self, compiler, &typeset);
     self->vectorcall = call_and_look;
@@ -224,9 +222,9 @@ start_urgent_job(cwj_function_object *self, int typeset)
            cwj_job_start(cwj_state_of((PyObject *)self), self->tiers.urgent);
 }
 
-/* What the compiler refuses, of the function or of its module's sources, is told before the
- * next call runs; calls go straight again when there is nothing more to come. Returns 0, or -1
- * with an exception set. */
+/* Starts the job for all loops, and warns of what the compiler rejects in the function or in its module's sources,
+ * before the next call runs. If nothing more can follow, later calls are direct again. Returns 0, or -1 with an
+ * exception set. */
 static int
 tell(cwj_function_object *self)
 {
@@ -239,16 +237,16 @@ tell(cwj_function_object *self)
     tj_job_state job_state = tj_job_look(job);
     int more = cwj_diagnosis_look(state, self->environment);
     if (more < 0) {
-        return -1; /* what is said of the function comes with the call after this one */
+        return -1; /* the call after this one reports errors of the function */
     }
     if (more > 0 || (job_state != TJ_JOB_READY && job_state != TJ_JOB_FAILED)) {
         return 0;
     }
-    self->vectorcall = self->usual; /* first: a warning may run Python code */
+    self->vectorcall = self->usual; /* first, because a warning may run Python code */
     return cwj_job_warn(job);
 }
 
-/* A call while a job is running. */
+/* The function's vectorcall while a job is running. */
 static PyObject *
 call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -263,7 +261,7 @@ call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwna
 
 /* ---- heat -------------------------------------------------------------- */
 
-/* True if later calls may have more to do here. */
+/* Starts or checks jobs. Returns true if later calls should check again. */
 static int
 follow(cwj_function_object *self, int typeset)
 {
@@ -271,7 +269,7 @@ follow(cwj_function_object *self, int typeset)
     if (job == NULL && self->tiers.urgent == NULL) {
         return start_urgent_job(self, typeset);
     }
-    if (job == NULL) { /* a long call, or one that Python code made without looking */
+    if (job == NULL) { /* the same call still runs, or this one bypassed call_and_look() */
         return tj_job_look(self->tiers.urgent) == TJ_JOB_FAILED ? start_job(self)
                                                                 : tj_job_start(self->tiers.urgent);
     }
@@ -284,14 +282,14 @@ follow(cwj_function_object *self, int typeset)
         }
         return self->tiers.njobs < CWJ_MAX_JOBS;
     default:
-        return tj_job_start(job); /* a fork has lost it, otherwise nothing happens */
+        return tj_job_start(job); /* restarts only a job that a fork has lost */
     }
 }
 
 static void
 hot(cwj_runtime *runtime, int typeset)
 {
-    runtime->hot_at = ULLONG_MAX; /* looking for a compiler may run Python code, which may call f */
+    runtime->hot_at = ULLONG_MAX; /* finding a compiler may run Python code that calls f */
     int more = follow(cwj_owner_of(runtime), typeset);
     runtime->hot_at = more || PyErr_Occurred() ? runtime->heat + CWJ_LOOK_TIME : ULLONG_MAX;
 }
@@ -306,7 +304,7 @@ cwj_tiers_init(cwj_function_object *self, const cwj_options *options)
     self->tiers.checks = options->checks;
     self->usual = self->vectorcall;
     if (options->checks) {
-        self->vectorcall = call_and_look; /* the first one has the compiler look at the text */
+        self->vectorcall = call_and_look; /* the first call starts the check of the text */
     }
     self->tiers.taken = cwj_profiles_new(self->runtime.decl);
     if (self->tiers.taken == NULL) {
@@ -394,5 +392,5 @@ cwj_tiers_wait(cwj_function_object *self, double seconds)
     if (self->tiers.checks) {
         return there < 0 ? -1 : 0;
     }
-    return there != 0 ? there : strcmp(cwj_tiers_name(self), "cc") == 0; /* an earlier job's */
+    return there != 0 ? there : strcmp(cwj_tiers_name(self), "cc") == 0; /* from an earlier job */
 }

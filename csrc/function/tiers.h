@@ -1,21 +1,20 @@
-/* tiers.h: the life of a function's code behind the tcc tier.
+/* tiers.h: manages the cc tier of a function.
  *
- * A function starts with what libtcc made. `optimize` says when the optimizing
- * compiler gets to work on it:
+ * A function starts with libtcc's code. `optimize` decides when the optimizing compiler starts:
  *
- *   "auto"   when its loops have run for CWJ_HOT_TIME; while calls keep coming,
- *            again for dims or strides that stayed the same for CWJ_STEADY_TIME
- *   "eager"  at the definition, which waits
+ *   "auto"   after its loops have run for CWJ_HOT_TIME; later again, for dims or strides that have stayed the
+ *            same for CWJ_STEADY_TIME
+ *   "eager"  at the definition, which waits for it
  *   "off"    never
  *
- * With debug=True it only looks at the text, once, from the first call on.
+ * With debug=True, the compiler only checks the text, once, starting with the first call.
  *
- * The call that makes a function hot waits for one loop in one variant: this comes first, alone
- * and at once. The next call starts the job for everything, which stands for the tier in all that
- * is said of it; a program that calls once is spared it.
+ * The call that makes a function hot gets its own job first, for the only variant that it needs. The next call starts
+ * the job for all loops; a program that makes a single call is spared it. f.wait() starts this job at once.
+ * f.tier_error is about this job.
  *
- * f.wait() asks for it at once. Loops are replaced between chunks of slices; code
- * that was replaced stays until the function dies, as calls may be inside.
+ * Loops are replaced between chunks of slices. Replaced code stays until the function dies, because calls may still
+ * run it.
  */
 #pragma once
 
@@ -26,50 +25,47 @@
 #include "function/call/call.h"
 
 enum {
-    CWJ_MAX_JOBS =
-        5, /* per function: the running call's, all of it, three for other dims or strides */
-    CWJ_LONG_DIM = 32 /* elements: longer ones are no constants in contiguous slices */
+    CWJ_MAX_JOBS = 5, /* per function: one for all loops, others for other dims or strides */
+    CWJ_LONG_DIM = 32 /* elements: contiguous slices with longer dims get no constants */
 };
 
-#define CWJ_STEADY_TIME 10000000ull /* nanoseconds that loops ran with the same dims or strides */
+#define CWJ_STEADY_TIME 10000000ull /* ns that loops must run with the same dims or strides */
 
 struct cwj_function_object;
 
 typedef struct cwj_tiers {
     int optimize; /* a cwj_optimize */
     int fastmath;
-    int checks; /* debug=True: the one job brings no code */
-    tj_job *urgent; /* owned: what the call that got hot takes, and no more; or NULL */
+    int checks; /* debug=True: the job only checks the text */
+    tj_job *urgent; /* owned: the running call's job; NULL: none */
     int njobs;
     tj_job *jobs[CWJ_MAX_JOBS]; /* owned, in the order of their start */
-    cwj_profile *taken;         /* owned: what the newest job took for constant, per type set */
+    cwj_profile *taken;         /* owned: what the newest job takes for constant, per type set */
 } cwj_tiers;
 
-/* A call; while a job of the system's compiler is out, another one is in its place. */
+/* The vectorcall of a function. While a job is running, another function takes its place. */
 PyObject *cwj_function_call(PyObject *self, PyObject *const *args, size_t nargsf,
                             PyObject *kwnames);
 
-/* Sets up what `options` ask for. Returns 0, or -1 with MemoryError. */
+/* Prepares the tiers for `options`. Returns 0, or -1 with MemoryError set. */
 int cwj_tiers_init(struct cwj_function_object *function, const cwj_options *options);
-/* Before the runtime is cleared: no code is replaced any more, and code is freed. */
+/* Frees the jobs and their code; loops are no longer replaced. Call it before the runtime is cleared. */
 void cwj_tiers_clear(struct cwj_function_object *function);
 
-/* Appends the C text of the loops. running: NULL, or a type set, of which only the variant is
- * wanted that its calls took last. Returns false without memory. */
+/* Appends the C text of the loops. running: NULL, or a type set: then only the variant that its last calls used.
+ * Returns false if there is no memory. */
 bool cwj_tiers_emit(const struct cwj_function_object *function, const int *running, tj_text *text);
 
-/* "cc" when every type set runs the system compiler's code, else "tcc". */
+/* Returns "cc" if every type set runs the system compiler's code, otherwise "tcc". */
 const char *cwj_tiers_name(const struct cwj_function_object *function);
 
-/* Why the function stays in its tcc tier, as an exception that is not raised; None where it
- * does not, where nobody knows yet, and where optimize="off" is why. NULL with another
- * exception set. */
+/* Returns the reason why the function stays in its tcc tier, as an exception that is not raised. None if it does not
+ * stay, if the reason is not known yet, or with optimize="off". NULL with another exception set. */
 PyObject *cwj_tiers_error(struct cwj_function_object *function);
 
-/* What is known of the cc tier's work, in a word: "off", "new" where nobody has asked for it,
- * "running", "done", "failed". */
+/* Returns the state of the cc tier in a word: "off", "new" (not started), "running", "done", "failed". */
 const char *cwj_tiers_progress(const struct cwj_function_object *function);
 
-/* Asks for the cc tier and waits, `seconds` at most (< 0: no limit).
- * Returns 1 when it is in place, 0 when not, -1 with an exception set (Ctrl-C). */
+/* Starts the cc tier and waits for it, `seconds` at most (< 0: no limit). Returns 1 if it is in place, 0 if not, -1
+ * with an exception set (Ctrl-C). */
 int cwj_tiers_wait(struct cwj_function_object *function, double seconds);

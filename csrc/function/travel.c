@@ -7,9 +7,9 @@
 #include "function/module.h"
 #include "function/spec_parts.h"
 
-/* ---- what a function is made of ------------------------------------------ */
+/* ---- description --------------------------------------------------------- */
 
-/* "float64"; of a structured dtype the dtype, for which no text stands. */
+/* Returns the type's label, such as "float64"; for a structured dtype, which no label describes, the dtype. */
 static PyObject *
 describe_type(const cwj_function_object *self, int set, int operand)
 {
@@ -20,7 +20,7 @@ describe_type(const cwj_function_object *self, int set, int operand)
                                       : PyUnicode_FromString(type->label);
 }
 
-/* True when the key was one type for all operands: the body's file is called "<... float64>" then. */
+/* True if the key was one type for all operands: the name of the body's file then ends in " float64>". */
 static bool
 is_one_for_all(const tj_typeset *set)
 {
@@ -43,7 +43,7 @@ describe_key(const cwj_function_object *self, int set)
     return key;
 }
 
-/* (types, body) */
+/* Returns (types, body). */
 static PyObject *
 describe_set(const cwj_function_object *self, int set)
 {
@@ -62,7 +62,7 @@ describe_sets(const cwj_function_object *self)
     return sets;
 }
 
-/* The arguments of function() by name; Ccode_slice_eval as a tuple of pairs. */
+/* Returns the arguments of function() by name, with Ccode_slice_eval as a tuple of pairs. */
 static PyObject *
 describe_arguments(const cwj_function_object *self)
 {
@@ -79,7 +79,7 @@ describe_arguments(const cwj_function_object *self)
     return arguments;
 }
 
-/* The files of sources as (path, what was compiled of it). */
+/* Returns the files of sources as pairs (path, compiled text). */
 static PyObject *
 describe_sources(const cwj_environment *environment, PyObject *paths)
 {
@@ -95,24 +95,25 @@ describe_sources(const cwj_environment *environment, PyObject *paths)
     return sources;
 }
 
-/* What functions of a module share: (header, CWJ_BUILD_LISTS). */
+/* Returns the arguments that the functions of a module share: (header, CWJ_BUILD_LISTS). */
 static PyObject *
 describe_environment(cwj_environment *environment)
 {
-    if (environment->described == NULL) { /* kept: a pickle of several functions has it once */
+    if (environment->described == NULL) { /* kept: pickles of several functions share it */
         PyObject *lists = environment->build_args;
         PyObject *sources = describe_sources(environment, PyTuple_GET_ITEM(lists, 0));
         if (sources != NULL) {
             PyObject *described = Py_BuildValue(
                 "(O(NOOOO))", environment->header, sources, PyTuple_GET_ITEM(lists, 1),
                 PyTuple_GET_ITEM(lists, 2), PyTuple_GET_ITEM(lists, 3), PyTuple_GET_ITEM(lists, 4));
-            Py_XSETREF(environment->described, described); /* a finalizer may have made the same */
+            Py_XSETREF(environment->described, described); /* a finalizer may have set it */
         }
     }
     return Py_XNewRef(environment->described);
 }
 
-/* Of this import of the package or of an earlier one, whose types are others of the same C. */
+/* True if op has the wanted type, perhaps of an earlier import of the package: its types have the same C
+ * functions. */
 static bool
 is_one_of(PyObject *op, const PyTypeObject *wanted)
 {
@@ -154,9 +155,9 @@ definition_of(PyObject *extension, PyObject *op)
                          cwj_options_describe(&self->chosen), describe_arguments(self));
 }
 
-/* ---- making one again ------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------- */
 
-/* A share of that of a function or module; NULL where it is neither, without an exception. */
+/* Returns a new reference to the environment of a function or module; NULL without an exception for others. */
 static cwj_environment *
 environment_of(const cwj_module_state *state, PyObject *holder)
 {
@@ -169,7 +170,7 @@ environment_of(const cwj_module_state *state, PyObject *holder)
     return environment == NULL ? NULL : cwj_environment_ref(environment);
 }
 
-/* The environment of another function, or one made of (header, lists). */
+/* Returns the environment of holder, or a new one from `described`, which is (header, lists). */
 static cwj_environment *
 take_environment(cwj_module_state *state, PyObject *holder, PyObject *described, PyObject *module)
 {
@@ -191,7 +192,7 @@ take_environment(cwj_module_state *state, PyObject *holder, PyObject *described,
     return environment;
 }
 
-/* Options as function() takes them. Returns 0, or -1 with an exception set. */
+/* Reads options as function() takes them. Returns 0, or -1 with an exception set. */
 static int
 read_options(cwj_options *options, PyObject *dict)
 {

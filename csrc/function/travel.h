@@ -1,4 +1,4 @@
-/* travel.h: describes functions and creates them again: for cwrapjit/_travel.py. */
+/* travel.h: describes functions and creates them again, for cwrapjit/_travel.py. */
 #pragma once
 
 #include "base/state.h"

@@ -1,9 +1,8 @@
 /* ufunc.c: see ufunc.h.
  *
- * NumPy never frees what a ufunc is made of but its member ptr, so all of that lies in one block
- * there: tables, loops' data, texts. Its member obj is the function, which owns the code. Function
- * and ufunc hold each other, and the garbage collector frees both: it sees the one in obj, once
- * it is told to look.
+ * NumPy never frees the parts of a ufunc, except the block in its member ptr. All parts are therefore in that block:
+ * tables, the data of loops, texts. The member obj is the function, which owns the code. Function and ufunc hold each
+ * other. The garbage collector frees both, because the ufunc is tracked.
  */
 #include "function/ufunc.h"
 
@@ -13,7 +12,7 @@
 
 #include <numpy/ufuncobject.h>
 
-/* A ufunc's loops are of these. */
+/* True for types that the loops of a ufunc may have. */
 static bool
 is_number_type(int type_num)
 {
@@ -22,7 +21,7 @@ is_number_type(int type_num)
 
 /* ---- reductions ----------------------------------------------------------- */
 
-/* Two inputs and an output, and no dims of their own. */
+/* True for two inputs and one output without core dims. */
 static bool
 is_binary(const tj_spec *spec)
 {
@@ -45,7 +44,7 @@ check_reduction(const cwj_spec *spec, const char *option)
     return 0;
 }
 
-/* 1 for what is not a number: it differs from itself. -1 with an exception set. */
+/* Returns 1 for a NaN, which differs from itself, 0 for other numbers, -1 with an exception set. */
 static int
 is_nan(PyObject *number)
 {
@@ -55,7 +54,7 @@ is_nan(PyObject *number)
     return nan;
 }
 
-/* 1 for numbers that are equal, or are none. */
+/* Returns 1 if the numbers are equal or both NaN, 0 if not, -1 with an exception set. */
 static int
 is_same_number(PyObject *one, PyObject *other)
 {
@@ -66,7 +65,7 @@ is_same_number(PyObject *one, PyObject *other)
     return same;
 }
 
-/* 1 when a type has this very number, 0 when not, -1 with an exception set. */
+/* Returns 1 if the type can represent the number exactly, 0 if not, -1 with an exception set. */
 static int
 has_number(int type_num, PyObject *number)
 {
@@ -87,7 +86,7 @@ has_number(int type_num, PyObject *number)
     return same;
 }
 
-/* NumPy's reductions begin with the identity, as a number of their type. */
+/* Checks that each type set can represent the identity, because NumPy's reductions begin with it. */
 static int
 check_identity(const cwj_spec *spec, PyObject *identity)
 {
@@ -130,7 +129,7 @@ cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec, const cwj_arg
     return 0;
 }
 
-/* ---- what cannot be one ----------------------------------------------------- */
+/* ---- functions that cannot be ufuncs ---------------------------------------- */
 
 static int
 refuse(const cwj_function_object *self, const char *format, ...)
@@ -212,7 +211,7 @@ check_types(const cwj_function_object *self)
     return 0;
 }
 
-/* *found: how the name begins, or NULL. Returns 0, or -1 without memory. */
+/* *found: the prefix of the name, or NULL. Returns 0, or -1 without an exception if there is no memory. */
 static int
 find_in_names(const tj_spec *spec, const tj_names *names, const char **found, int *operand)
 {
@@ -257,7 +256,7 @@ cwj_find_full_geometry(const cwj_function_object *self, const char **found, int 
     return status;
 }
 
-/* A slice's text may name the geometry of whole arrays, of which NumPy's loops know nothing. */
+/* Refuses texts that may read the geometry of whole arrays, which NumPy's loops do not know. */
 static int
 check_geometry(const cwj_function_object *self)
 {
@@ -287,7 +286,7 @@ check_interpreter(const cwj_function_object *self)
 
 /* ---- the signature of a gufunc ------------------------------------------------ */
 
-/* "(n,3),(n)->()" for a function with core dims; nothing for others. */
+/* Appends the signature of a function with core dims, such as "(n,3),(n)->()". */
 static void
 write_signature(const cwj_spec *spec, tj_text *text)
 {
@@ -311,7 +310,8 @@ write_signature(const cwj_spec *spec, tj_text *text)
 
 /* ---- the order of loops --------------------------------------------------------- */
 
-/* NumPy takes the first loop to which it can cast the inputs safely. */
+/* True if inputs of type set `other` cast safely to those of t. NumPy takes the first loop that accepts its
+ * inputs. */
 static bool
 takes_inputs_of(const cwj_function_decl *decl, int t, int other)
 {
@@ -324,17 +324,16 @@ takes_inputs_of(const cwj_function_decl *decl, int t, int other)
     return true;
 }
 
-/* Its inputs cast to those of t, but not the other way round. */
+/* True if the inputs of `other` cast to those of t, but not the reverse. */
 static bool
 is_narrower(const cwj_function_decl *decl, int other, int t)
 {
     return takes_inputs_of(decl, t, other) && !takes_inputs_of(decl, other, t);
 }
 
-/* So narrower type sets stand in front of wider ones: then what has the very types of a type set
- * gets it, and others the least that holds them. Where neither is, the function's order counts.
- * A wider set has all the sets in front of it that a narrower one has, and that one: their number
- * is the order. ranks has room for as many ints. */
+/* Puts narrower type sets before wider ones. Inputs then get the type set of exactly their types, or else the
+ * narrowest one that holds them. Otherwise the function's order counts. A type set's rank is the number of sets that
+ * are narrower; a wider set therefore has a higher rank. ranks: room for one int per type set. */
 static void
 sort_typesets(const cwj_function_decl *decl, int *order, int *ranks)
 {
@@ -356,10 +355,10 @@ sort_typesets(const cwj_function_decl *decl, int *order, int *ranks)
 
 /* ---- the block that the ufunc owns ---------------------------------------------- */
 
-/* Its parts point into it, behind each other in order of their alignment. */
+/* Pointers to the parts of the block, which follow each other by descending alignment. */
 typedef struct parts {
     PyUFuncGenericFunction *functions; /* [ntypes], all the same */
-    void **data;                       /* [ntypes]: of loops */
+    void **data;                       /* [ntypes]: the data of each loop */
     cwj_ufunc_loop *loops;             /* [ntypes] */
     cwj_operand *operands;             /* [ntypes][noperands] */
     npy_intp *seen;                    /* [core dims] */
@@ -369,7 +368,7 @@ typedef struct parts {
     char *name, *doc;
 } parts;
 
-/* A pointer to the next `bytes`; NULL memory: only counts. */
+/* Returns a pointer to the next `bytes` of memory. If memory is NULL, only counts them. */
 static void *
 cut(char *memory, size_t *used, size_t bytes)
 {
@@ -378,7 +377,7 @@ cut(char *memory, size_t *used, size_t bytes)
     return part;
 }
 
-/* Returns how many bytes it takes. */
+/* Sets the pointers to the parts. Returns the size of the block in bytes; only that if memory is NULL. */
 static size_t
 lay_out(parts *block, char *memory, const cwj_function_decl *decl, size_t name, size_t doc)
 {
@@ -399,7 +398,7 @@ lay_out(parts *block, char *memory, const cwj_function_decl *decl, size_t name, 
     return used;
 }
 
-/* Partial results are of the output's type, and must be what elements are. */
+/* Partial results have the output's type and become inputs again, so all three types must be the same. */
 static bool
 has_one_type(const cwj_typeset *set)
 {
@@ -437,7 +436,7 @@ fill_loops(cwj_function_object *self, const parts *block)
     }
 }
 
-/* The memory of a block, filled. NULL with MemoryError. */
+/* Returns the memory of a block, filled; NULL with MemoryError set. */
 static char *
 make_block(cwj_function_object *self, parts *block, PyObject *doc)
 {
@@ -455,9 +454,9 @@ make_block(cwj_function_object *self, parts *block, PyObject *doc)
     return memory;
 }
 
-/* ---- making it -------------------------------------------------------------------- */
+/* ---- creating the ufunc ----------------------------------------------------------- */
 
-/* The function's docstring as it is now, as UTF-8; a new reference to bytes. */
+/* Returns the function's present docstring in UTF-8: a new reference to bytes. */
 static PyObject *
 take_doc(PyObject *self)
 {
@@ -479,7 +478,7 @@ identity_of(const cwj_reduction *reduction)
                                          : PyUFunc_None;
 }
 
-/* Takes over the block's memory. */
+/* Takes over the block's memory, also on failure. */
 static PyObject *
 make_ufunc(cwj_function_object *self, const parts *block, char *memory, const char *signature)
 {

@@ -1,30 +1,28 @@
 /* ufunc_loop.c: see ufunc_loop.h.
  *
- * NumPy gives dims[0] slices, behind it the sizes of the core dims, each once; steps begin with
- * one per operand, the core strides of all operands follow. In reductions the output and the first
- * input are the same element with a step of 0. Loops of the cc tier take it that outputs
- * overlap nothing but the exact same view: where they do, as in accumulate(), those of the first
- * tier run, which read and write slice by slice.
+ * NumPy passes the number of slices in dims[0], followed by the sizes of the distinct core dims. steps has one step
+ * per operand, followed by the core strides of all operands. In reductions, the output and the first input are the
+ * same element, with step 0. Loops of the cc tier assume that an output overlaps an input only if it is exactly the
+ * same view. For other overlaps, as in accumulate(), the tcc tier's loops run, which read and write slice by slice.
  *
- * Where the author says that the operation is associative, a reduction is done in rows: a block of
- * partial results takes a row of elements at a time, in the loop for contiguous arrays, and is
- * folded in itself behind CWJ_ROWS of them. What blocks give is joined as a tree, so that
- * rounding errors stay as small as those of np.sum(). All of it depends on the number of elements
- * alone, so both tiers have the same bits.
+ * Reductions of associative operations run in rows: a block of partial results takes a row of elements at a time,
+ * with the loop for contiguous arrays. After CWJ_ROWS rows, the block is folded in halves to one result. The results
+ * of blocks are joined in a tree, so that rounding errors stay as small as those of np.sum(). All of this depends
+ * only on the number of elements, so both tiers give the same bits.
  */
 #include "function/ufunc_loop.h"
 
 #include "base/extent.h"
 
 enum {
-    CWJ_LEAST_FOLD = 24, /* elements: fewer are done sooner one by one */
-    CWJ_LANES = 256,     /* partial results, at the most */
+    CWJ_LEAST_FOLD = 24, /* elements: fewer are faster one by one */
+    CWJ_LANES = 256,     /* partial results of a block, at most */
     CWJ_ROWS = 16,
-    CWJ_LARGEST_NUMBER = 32, /* bytes: of complex long double */
-    CWJ_MANY_SLICES = 4096   /* take longer than to look at a clock */
+    CWJ_LARGEST_NUMBER = 32, /* bytes: complex long double */
+    CWJ_MANY_SLICES = 4096   /* these take longer than reading a clock */
 };
 
-/* NumPy's call of a loop. */
+/* A call of a loop by NumPy. */
 typedef struct run {
     cwj_ufunc_loop *loop;
     char **data;
@@ -36,11 +34,11 @@ typedef struct run {
 typedef struct fold {
     cwj_loop *loop;
     const cwj_call *call;
-    npy_intp size; /* of a number */
-    npy_intp step; /* between two of them in the array */
+    npy_intp size; /* bytes of a number */
+    npy_intp step; /* bytes from one number of the array to the next */
 } fold;
 
-/* target[i] = one[i] op other[i]. False: a slice returned false. */
+/* Computes target[i] = one[i] op other[i]. Returns false if a slice returned false. */
 static bool
 combine(const fold *this, char *target, char *one, npy_intp one_step, char *other,
         npy_intp other_step, npy_intp count)
@@ -50,14 +48,14 @@ combine(const fold *this, char *target, char *one, npy_intp one_step, char *othe
     return this->loop(data, &count, steps, (void *)this->call);
 }
 
-/* The same on partial results, which one already are. */
+/* Does the same with target and one = sums. */
 static bool
 add(const fold *this, char *sums, char *other, npy_intp other_step, npy_intp count)
 {
     return combine(this, sums, sums, this->size, other, other_step, count);
 }
 
-/* The largest power of two that makes two rows of count elements. */
+/* Returns the largest power of two, at most CWJ_LANES, such that count elements are at least two rows. */
 static npy_intp
 lanes_for(npy_intp count)
 {
@@ -68,7 +66,7 @@ lanes_for(npy_intp count)
     return lanes;
 }
 
-/* 2 <= count <= CWJ_LANES * CWJ_ROWS */
+/* Folds 2 <= count <= CWJ_LANES * CWJ_ROWS elements. */
 static bool
 fold_rows(const fold *this, char *from, npy_intp count, char *result)
 {
@@ -120,7 +118,7 @@ run_fold(const run *this, cwj_loop *loop, const cwj_call *call)
 
 /* ---- slices --------------------------------------------------------------- */
 
-/* As reduce() and reduceat() call: the output takes one element after the other. */
+/* True for calls by reduce() and reduceat(): the output takes one element after the other. */
 static bool
 is_reduction(const run *this)
 {
@@ -141,10 +139,9 @@ extent_of(const run *this, int k)
                             this->loop->operands[k].sizeof_element);
 }
 
-/* The output shares memory with an input whose slices are others: accumulate() gives what the slice
- * before wrote, and NumPy copies nothing where each slice of an input is read before the output
- * comes to it, u(x[1:], out=x[:-1]). With several outputs, and with core dims, it copies. Loops
- * themselves see what begins at one place. */
+/* True if the output overlaps an input that begins at another address, as in accumulate() and u(x[1:], out=x[:-1]):
+ * NumPy does not copy an input whose slices are all read before the output reaches them. With several outputs or core
+ * dims it does. Loops themselves handle operands that begin at the same address. */
 static bool
 is_shifted(const run *this)
 {
@@ -186,7 +183,7 @@ typedef struct report {
     const cwj_call *call;
 } report;
 
-/* The strides of a call as profiles want them; a fold's loop runs over contiguous rows. */
+/* Stores the strides of a call for profiles. In a fold, the partial results are contiguous. */
 static void
 fill_strides(const run *this, const cwj_call *call, npy_intp *strides)
 {
@@ -197,7 +194,7 @@ fill_strides(const run *this, const cwj_call *call, npy_intp *strides)
     }
 }
 
-/* With the GIL. */
+/* Reports the time to the runtime. The GIL is held. */
 static void
 tell_runtime(void *argument)
 {
@@ -222,7 +219,7 @@ tell_runtime(void *argument)
     cwj_note_lent(this->call, named, strides, spent);
 }
 
-/* Long calls are timed, and one of CWJ_SAMPLE short ones, which stands for the others. */
+/* Times each long call, and one in CWJ_SAMPLE short calls, which counts for the others. */
 static __attribute__((noinline)) int
 run_timed(const run *this, const cwj_call *call)
 {
@@ -258,7 +255,7 @@ run_task(void *argument, const cwj_call *call)
 
 /* ---- NumPy's call ------------------------------------------------------------ */
 
-/* The slices of operand k, which is all that there is of an array. */
+/* Describes the slices of operand k; NumPy's loops know nothing else of its array. */
 static void
 describe_slices(const run *this, int k, int at, cwj_operand *operand, npy_intp *dims)
 {
