@@ -1,8 +1,8 @@
 /* address.c: see address.h.
  *
- * A loop needs a running call, and is replaced when the function gets hot, so other code cannot
- * call it directly. It gets a small C function, compiled on first use, which knows its function and
- * runs the current loop (call/entry.c).
+ * Other code cannot call a loop directly, because a loop needs a running call and is replaced when the function gets
+ * hot. Such code gets a small C function instead. It is compiled on first use, knows its function, and runs the
+ * current loop (call/entry.c).
  */
 #include "function/address.h"
 
@@ -15,7 +15,7 @@
 
 static const char SYMBOL[] = "cwj_loop_entry";
 
-/* Returns why a loop cannot run without a call; NULL: it can. */
+/* Returns the reason why a loop cannot run without a call, or NULL if it can. */
 static const char *
 find_reason(const cwj_function_object *self)
 {
@@ -44,8 +44,8 @@ is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Returns the offset of the name in a declaration; also its length and the end of the part before
- * it. Returns 0 if the text does not declare a function. */
+/* Returns the offset of the function's name in a declaration, or 0 if the text does not declare a function. *length:
+ * that of the name; *before: the end of the result type. */
 static size_t
 find_name(const char *text, size_t *length, size_t *before)
 {
@@ -121,8 +121,8 @@ emit_entry(const cwj_loop_entry *entry, tj_text *text)
     return !text->failed;
 }
 
-/* Returns 0, or -1 with an exception set. Holds the GIL, so that two threads get the same
- * address. */
+/* Compiles the C function. Keeps the GIL, so that two threads get the same address. Returns 0, or -1 with an
+ * exception set. */
 static int
 compile_entry(cwj_function_object *self, cwj_address *made)
 {
@@ -146,7 +146,7 @@ compile_entry(cwj_function_object *self, cwj_address *made)
     return cwj_report(self->spec->who, status, &messages, &error);
 }
 
-/* Returns NULL with an exception set. */
+/* Returns the address, or NULL with an exception set. */
 static void *
 address_of(cwj_function_object *self)
 {
@@ -170,7 +170,7 @@ address_of(cwj_function_object *self)
     if (self->address.address != NULL) {
         cwj_address_clear(&made); /* a warnings filter has called this function */
     } else {
-        self->address = made; /* no signature */
+        self->address = made; /* there is no signature to keep */
     }
     return self->address.address;
 }
@@ -182,7 +182,7 @@ cwj_address_number(cwj_function_object *self)
     return address == NULL ? NULL : PyLong_FromVoidPtr(address);
 }
 
-/* The capsule's context is the function, which it owns. */
+/* The capsule owns a reference to the function in its context. */
 static void
 end_capsule(PyObject *capsule)
 {

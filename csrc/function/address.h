@@ -1,4 +1,4 @@
-/* address.h: the address of a function, for other compiled code. */
+/* address.h: f.address and f.capsule, the address of a function for other compiled code. */
 #pragma once
 
 #include "function/spec.h"
@@ -7,8 +7,7 @@
 
 struct cwj_function_object;
 
-/* The signature of the function at f.address: that of the loops of NumPy's ufuncs, with a
- * result. */
+/* The signature of the function at f.address: that of the loops of NumPy's ufuncs, with a result. */
 #define CWJ_LOOP_SIGNATURE "int (char **, npy_intp *, npy_intp *, void *)"
 
 /* A C function that runs one function's loop, or a function of the header that replaces it. */
@@ -20,11 +19,11 @@ typedef struct cwj_address {
     void *address; /* in unit, or the header's; NULL: not needed yet, or none */
 } cwj_address;
 
-/* Takes the argument c_function of a definition, "double f(double, void *)" (NULL: not given). Returns
- * 0, or -1 with TypeError or ValueError. */
+/* Takes the argument c_function of a definition, "double f(double, void *)"; NULL: not given. Returns 0, or -1 with
+ * an exception set. */
 int cwj_address_take(struct cwj_function_object *function, PyObject *given);
 
-/* f.address and f.capsule. */
+/* Return f.address and f.capsule: new references, or NULL with an exception set. */
 PyObject *cwj_address_number(struct cwj_function_object *function);
 PyObject *cwj_address_capsule(struct cwj_function_object *function);
 void cwj_address_clear(cwj_address *address);

@@ -1,8 +1,5 @@
-/* blueprint.c: see blueprint.h.
- *
- * A spec keeps the C texts and types. The blueprint keeps the other arguments, and copies mutable
- * ones.
- */
+/* blueprint.c: see blueprint.h. A spec keeps the name and Ccode_slice_eval. The blueprint keeps
+ * the other arguments, and copies mutable ones. */
 #include "function/blueprint.h"
 
 #include "base/tuples.h"
@@ -12,7 +9,7 @@ static PyObject *freeze(PyObject *value);
 static PyObject *
 freeze_items(PyObject *sequence)
 {
-    PyObject *given = PySequence_Tuple(sequence); /* a list may change during this call */
+    PyObject *given = PySequence_Tuple(sequence); /* a list may change meanwhile */
     Py_ssize_t count = given == NULL ? 0 : PyTuple_GET_SIZE(given);
     PyObject *frozen = given == NULL ? NULL : PyTuple_New(count);
     for (Py_ssize_t i = 0; i < count && frozen != NULL; i++) {

@@ -3,6 +3,6 @@
 
 #include "function/spec.h"
 
-/* Returns the arguments that are not in the C texts of a spec: an immutable tuple (name, value,
- * name, value, ...). New reference, or NULL with an exception set. */
+/* Returns the arguments, except name and Ccode_slice_eval, as an immutable tuple (name, value, name, value, ...): a
+ * new reference, or NULL with an exception set. */
 PyObject *cwj_blueprint_new(const cwj_arguments *arguments);

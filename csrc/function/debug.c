@@ -28,7 +28,7 @@ static _Thread_local call *running;
 
 /* ---- reporting faults ---------------------------------------------------------------------- */
 
-/* Returns the mapping of generated lines to the user's, stored as `_place` by Python code; or NULL.
+/* Returns the function that maps generated lines to the user's, stored as `_place` by Python code; or NULL.
  * Borrowed. */
 static PyObject *
 as_user(const cwj_function_object *function)
@@ -58,7 +58,7 @@ raise_fault(void *argument)
     cwj_fault_raise(checked->who, fault, as_user(function));
 }
 
-/* Returns false with an exception set if a fault ended it. */
+/* Returns true if run() completed; false with an exception set if a fault ended it. */
 static bool
 run_guarded(void (*run)(void *), void *argument)
 {
@@ -196,7 +196,7 @@ indices_of(const cwj_operand *operand, npy_intp offset)
     return PyArray_IntTupleFromIntp((int)operand->ndims_full, indices);
 }
 
-/* Raises for a whole operand or a slice of it. Returns -1. */
+/* Raises Fault for bytes around an operand or one of its slices. Returns -1. */
 static int
 raise_around(const char *kind, const char *name, npy_intp ndim, const npy_intp *dims,
              npy_intp itemsize, ptrdiff_t offset)
@@ -250,7 +250,7 @@ static void
 check_outputs(void *cwj)
 {
     const cwj_function_decl *decl = running->function->checked->own;
-    bool raised = PyErr_Occurred() != NULL; /* by a slice that returned true */
+    bool raised = PyErr_Occurred() != NULL; /* raised by a slice that returned true */
     for (int k = decl->ninputs; k < decl->ninputs + decl->noutputs && !raised; k++) {
         const cwj_operand *operand = &((cwj_call *)cwj)->operands[k];
         const char *name = decl->operands[k].name;
@@ -268,8 +268,7 @@ count_slices(const cwj_operand *output)
     return PyArray_MultiplyList(output->dims_full, (int)(output->ndims_full - output->ndims_slice));
 }
 
-/* ---- replacements of the function's own code
- * ---------------------------------------------------- */
+/* ---- replacements of the function's own code ------------------------------------------------- */
 
 typedef struct slices {
     cwj_loop *loop;
@@ -282,8 +281,8 @@ typedef struct slices {
     ptrdiff_t offset;
 } slices;
 
-/* True if C can use a copy that ends where the slice ends. The index of elementwise kernels has no
- * memory: see kernel/adapt.c. */
+/* True if C can use a copy that ends where the slice ends. The index operand of elementwise kernels has no memory:
+ * see kernel/adapt.c. */
 static bool
 is_fenced(const cwj_call *cwj, int k)
 {
@@ -309,7 +308,7 @@ copy_slice(const slices *this)
     }
 }
 
-/* True if C may have written to it. */
+/* Copies the present slice back to the operands that C may write to. */
 static void
 write_back(const slices *this)
 {
@@ -346,7 +345,7 @@ raise_damage(void *argument)
     const cwj_function_decl *own = running->function->checked->own;
     const cwj_operand *operand = &((cwj_call *)this->ctx)->operands[this->damaged];
     if (PyErr_Occurred()) {
-        return; /* by a slice that returned true */
+        return; /* raised by a slice that returned true */
     }
     raise_around(this->damaged < own->ninputs ? "a slice of argument" : "a slice of output",
                  own->operands[this->damaged].name, operand->ndims_slice, operand->dims_slice,
@@ -359,7 +358,7 @@ loop_guarded(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx
     const cwj_function_decl *own = running->function->checked->own;
     slices this = {own->typesets[cwj_typeset_index(ctx)].loop, data, dims, steps, ctx, 0, 0, -1, 0};
     for (int k = 0; k < running->fences.count; k++) {
-        running->fences.items[k].of = NULL; /* windows at borders are gathered in the same memory */
+        running->fences.items[k].of = NULL; /* copy anew: border windows reuse this memory */
     }
     if (!run_guarded(run_loop, &this)) {
         write_back(&this);
@@ -445,7 +444,7 @@ makes_outputs(PyObject *const *args, size_t nargsf, PyObject *kwnames)
     return true;
 }
 
-/* Call this if no called function can keep an address. Returns 0, or -1 with an exception set. */
+/* Creates the fences, unless C may keep an address. Returns 0, or -1 with an exception set. */
 static int
 make_fences(call *this)
 {
@@ -485,10 +484,9 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
     return result;
 }
 
-/* ---- creating and freeing checked functions
- * ------------------------------------------------------- */
+/* ---- creating and freeing checked functions -------------------------------------------------- */
 
-/* Finds the source of each instruction. Without it, faults have no lines. */
+/* Reads the source line of each instruction. Without lines, faults have no place. */
 static int
 read_lines(cwj_debugged *this, const cwj_function_object *function)
 {
@@ -530,8 +528,8 @@ replace_snippets(cwj_debugged *this)
     return 0;
 }
 
-/* Decides if C gets copies of slices: not if it may read beyond its slice, has memory that may keep
- * an address, or outputs may be inputs. Returns 0, or -1 with an exception set. */
+/* Decides if C gets copies of slices: not if the code may read beyond its slice or keep an address, or if outputs may
+ * be inputs. Returns 0, or -1 with an exception set. */
 static int
 look_for_memory(cwj_debugged *this, const cwj_function_object *function)
 {
@@ -553,7 +551,7 @@ look_for_memory(cwj_debugged *this, const cwj_function_object *function)
             this->beyond |= cwj_bytes_read_beyond(type->type_num, (size_t)type->itemsize) > 0;
         }
     }
-    for (int i = 0; i < this->own->nextras; i++) { /* objects, and what extra_args say of C's own */
+    for (int i = 0; i < this->own->nextras; i++) { /* 'O' and '?' may keep an address */
         has_arrays &= strchr("O?", this->own->extras[i].kind) == NULL;
     }
     this->fences &= has_arrays;

@@ -1,9 +1,8 @@
 /* debug.h: checks functions with debug=True.
  *
- * The call path is the same as without debug=True. The loops and snippets that it calls are
- * functions of debug.c. They run the compiled ones under guard (fault.h), on copies of their inputs
- * (fence.h), fill new outputs with patterns first, and check outputs and their surroundings
- * afterwards.
+ * The call path is the same as without debug=True. The loops and snippets that it calls are functions of debug.c.
+ * They run the compiled ones under guard (fault.h), on copies of their inputs (fence.h), fill new outputs with
+ * patterns first, and check outputs and their surroundings afterwards.
  */
 #pragma once
 
@@ -28,11 +27,11 @@ typedef struct cwj_debugged {
 /* Call after the code is compiled and before the runtime is created from ->decl; *checked belongs
  * to the function. left: debug="left". Returns 0, or -1 with an exception set. */
 int cwj_debugged_init(struct cwj_function_object *function, bool left);
-/* Makes the runtime use guarded code, and routes the function's calls through this file. */
+/* Routes the function's calls through this file, on one thread and without the quick path. */
 void cwj_debugged_start(struct cwj_function_object *function);
 void cwj_debugged_free(cwj_debugged *checked); /* accepts NULL */
 
-/* item__X() calls this for each index; other macros call the functions below: see tinyjit.h. */
+/* item__X() calls cwj_debugged_index() for each index; other macros call cwj_debugged_number(): see tinyjit.h. */
 npy_intp cwj_debugged_index(const cwj_call *cwj, int operand, int axis, int is_unsigned,
                             const char *index);
 npy_intp cwj_debugged_number(const char *format, npy_intp limit, int is_unsigned,

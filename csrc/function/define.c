@@ -31,7 +31,7 @@ parse_arguments(cwj_arguments *arguments, PyObject *args, PyObject *kwargs)
     return parsed ? 0 : -1;
 }
 
-/* Returns the docstring as a str; new reference. */
+/* Returns the docstring, a str or None: a new reference, or NULL with TypeError set. */
 static PyObject *
 take_docstring(const cwj_spec *spec, PyObject *docstring)
 {
@@ -108,8 +108,7 @@ check_threads(cwj_spec *spec, const cwj_options *options)
                            "cookie='readonly' makes it const in slices");
 }
 
-/* Checks that need the compiled code. Explicit threads mean that the order of slices does not
- * matter. */
+/* Checks that need the compiled code. Explicit threads mean that the order of slices does not matter. */
 static int
 settle_threads(cwj_spec *spec, const cwj_options *options, const tj_unit *unit)
 {
@@ -170,7 +169,7 @@ compile(tj_function *code, const cwj_module_state *state, cwj_environment *envir
 
 /* ---- the object -------------------------------------------------------- */
 
-/* Sets the attributes that ordinary functions also have. */
+/* Returns the function's __dict__, with the attributes that Python functions also have. */
 static PyObject *
 make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
 {
@@ -180,8 +179,7 @@ make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
                          "__doc__", docstring, "__module__", module);
 }
 
-/* Takes over code, spec, dict and the contents of reduction, and frees code, spec and dict on
- * failure. */
+/* Takes over code, spec, dict and the contents of reduction, and frees code, spec and dict on failure. */
 static PyObject *
 make_function(const cwj_module_state *state, cwj_environment *environment, tj_function *code,
               cwj_spec *spec, PyObject *dict, const cwj_options *options, cwj_reduction *reduction)

@@ -1,8 +1,8 @@
 /* entries.c: the table of call-path functions that compiled code calls, also that of graphs and
  * libraries.
  *
- * Most replace functions of CPython and libc: they take the GIL and print through sys.stdout. All
- * are neutral: a snippet that uses no others may run without the GIL.
+ * Most replace functions of CPython and libc: they take the GIL and print through sys.stdout. All are neutral: a
+ * snippet that calls no other functions of Python may run without the GIL.
  */
 #include "function/entries.h"
 

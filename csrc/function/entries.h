@@ -1,4 +1,4 @@
-/* entries.h: the functions of the call path that compiled code calls. */
+/* entries.h: lists the functions of the call path that compiled code calls. */
 #pragma once
 
 #include "base/symbols.h"

@@ -1,4 +1,4 @@
-/* explain.h: f.explain(). */
+/* explain.h: declares f.explain(). */
 #pragma once
 
 #include "base/state.h"

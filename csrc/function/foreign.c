@@ -1,8 +1,7 @@
-/* foreign.c: calls with arguments that override NumPy's functions, such as pandas columns
- * (cwrapjit/_foreign.py). */
+/* foreign.c: calls with arguments that override NumPy's functions, such as pandas columns. */
 #include "function/function.h"
 
-/* cwj_runtime.foreign */
+/* The value of cwj_runtime.foreign: cwrapjit/_foreign.py makes the call. */
 static PyObject *
 call_foreign(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {

@@ -1,9 +1,8 @@
 /* function.c: type cwrapjit.Function.
  *
- * A call goes through vectorcall directly into the call path. The object owns the machine code, so
- * the code is freed with the last reference; a running call holds one. Name, docstring and module
- * are in the instance's __dict__, as for Python functions: they can be changed and do not slow
- * calls.
+ * A call goes through vectorcall directly into the call path. The object owns the machine code, so the code is freed
+ * with the last reference; a running call holds one. Name, docstring and module are in the instance's __dict__, as
+ * for Python functions: they can be changed and do not slow calls.
  */
 #include "function/function.h"
 
@@ -86,7 +85,7 @@ get_capsule(PyObject *op, void *Py_UNUSED(closure))
     return cwj_address_capsule((cwj_function_object *)op);
 }
 
-/* known: the function's __dict__, where types are shown, or None. */
+/* known: the function's __dict__, with the types that the signature shows, or None. */
 static PyObject *
 build_signature(const cwj_function_object *self, PyObject *known)
 {
@@ -130,7 +129,7 @@ function_repr(PyObject *op)
     PyObject *space = text == NULL ? NULL : PyUnicode_FromString(" ");
     PyObject *words = space == NULL ? NULL : PyUnicode_Split(text, NULL, -1);
     PyObject *line =
-        words == NULL ? NULL : PyUnicode_Join(space, words); /* defaults may have more */
+        words == NULL ? NULL : PyUnicode_Join(space, words); /* defaults may contain more blanks */
     if (line != NULL) {
         repr = PyUnicode_FromFormat(
             "<cwrapjit.Function %s%U: %s%s>", self->spec->qualname, line,
@@ -229,7 +228,7 @@ append_piece(PyObject **list, const tj_piece *piece)
     }
 }
 
-/* The user's C texts as they were given, with what messages call them. */
+/* Returns the user's C texts as they were given, with their file names in messages. */
 static PyObject *
 list_texts(const tj_spec *spec)
 {
@@ -310,7 +309,7 @@ function_dealloc(PyObject *op)
     cwj_address_clear(&self->address);
     cwj_debugged_free(self->checked);
     tj_function_clear(&self->code);
-    cwj_environment_unref(self->environment); /* after its unit */
+    cwj_environment_unref(self->environment); /* after the unit, which uses it */
     cwj_spec_free(self->spec);
     cwj_live_counts[CWJ_LIVE_FUNCTIONS]--;
     cwj_object_free(op);

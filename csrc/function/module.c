@@ -11,7 +11,7 @@
 #include "function/function.h"
 #include "function/spec_parts.h"
 
-/* ---- making one -------------------------------------------------------- */
+/* ---- creating a module ------------------------------------------------- */
 
 static int
 check_name(PyObject *name)
@@ -131,7 +131,7 @@ name_of_module(PyObject *self)
     return name;
 }
 
-static PyMethodDef module_methods[10]; /* at the end of this file */
+static PyMethodDef module_methods[10]; /* defined at the end of this file */
 
 /* Refuses names that would hide the module's own attributes. */
 static int
@@ -304,7 +304,7 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* A module's own dir() lists what is in it, and not what it can do. */
+/* Adds the methods to the names that dir() lists for a plain module. */
 static PyObject *
 module_dir(PyObject *self, PyObject *Py_UNUSED(unused))
 {

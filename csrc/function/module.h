@@ -4,7 +4,7 @@
 #include "base/environment.h"
 #include "function/options.h"
 
-/* The data that a cwrapjit.module adds after a plain module object. */
+/* The data that follows a plain module object in a cwrapjit.module. */
 typedef struct cwj_module_data {
     cwj_environment *environment; /* owned; NULL before __init__ */
     cwj_options options;          /* defaults of its functions */
@@ -17,8 +17,7 @@ cwj_module_data_of(PyObject *module)
     return (cwj_module_data *)((char *)module + PyModule_Type.tp_basicsize);
 }
 
-/* Completes a new object with a reference to the environment, which it shares: 0, or -1 with an
- * exception set. docstring is a str or None. */
+/* Completes a new object, which shares the environment. docstring: a str or None. Returns 0 or -1. */
 int cwj_module_set_up(PyObject *self, PyObject *name, PyObject *docstring,
                       cwj_environment *environment, const cwj_options *options);
 

@@ -13,7 +13,7 @@ cwj_options_init(cwj_options *options)
     options->threads_by_default = options->checks = 0;
 }
 
-/* ---- what is given ------------------------------------------------------- */
+/* ---- values that are passed ---------------------------------------------- */
 
 static const char *const cookie_names[] = {"readwrite", "readonly"};
 
@@ -70,7 +70,7 @@ cwj_options_describe(const cwj_options *options)
     return dict;
 }
 
-/* ---- what is not ----------------------------------------------------------- */
+/* ---- defaults of the process ----------------------------------------------- */
 
 static int
 by_default(int *member, cwj_module_state *state, cwj_setting setting)

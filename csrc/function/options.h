@@ -29,7 +29,7 @@ typedef struct cwj_options {
 #define CWJ_MEMBER(name, member, parse) int member;
     CWJ_OPTIONS(CWJ_MEMBER)
 #undef CWJ_MEMBER
-    int threads_by_default; /* not set for this function or its module */
+    int threads_by_default; /* threads= is the process' default */
     int checks; /* debug: the system's compiler only checks the text */
 } cwj_options;
 
@@ -41,12 +41,9 @@ typedef struct cwj_option_values {
 } cwj_option_values;
 
 void cwj_options_init(cwj_options *options);
-/* Parses the passed values into options. Messages start with `who`. Returns 0, or -1 with TypeError
- * or ValueError. */
+/* Parses the passed values into options. Messages start with `who`. Returns 0, or -1 with TypeError or ValueError. */
 int cwj_options_update(cwj_options *options, const cwj_option_values *values, const char *who);
-/* Returns the options that were set, as function() takes them: a new dict, or NULL with an
- * exception set. */
+/* Returns the options that were set, as function() takes them: a new dict, or NULL with an exception set. */
 PyObject *cwj_options_describe(const cwj_options *options);
-/* Fills in the process' defaults, which are checked like other values, and turns off options that
- * debug excludes. */
+/* Fills in the process' defaults, which are checked like other values, and turns off options that debug excludes. */
 int cwj_options_finish(cwj_options *options, cwj_module_state *state);

@@ -1,7 +1,7 @@
 /* spec.c: converts Python objects to a description that needs no Python.
  *
- * It checks what needs Python: the types of objects, and whether names are valid in Python.
- * tj_spec_check() does the rest.
+ * It makes only the checks that need Python: the types of objects, and whether names are valid in Python.
+ * tj_spec_check() makes the others.
  */
 #include "function/spec_parts.h"
 
@@ -21,7 +21,7 @@ take_piece(cwj_spec *spec, tj_piece *piece, PyObject *text, const char *argument
     return cwj_take_piece(spec, piece, text, label);
 }
 
-/* Treats a text of only blanks as missing. */
+/* Treats a text of blanks as missing. */
 static void
 drop_if_blank(tj_piece *piece)
 {
@@ -33,7 +33,7 @@ drop_if_blank(tj_piece *piece)
     *piece = (tj_piece){0};
 }
 
-/* By the first #line, behind other directives at most, or else one for all of a module's functions. */
+/* Names the header's file: by its first #line if only directives precede that, else by the module, if any. */
 static int
 name_header(cwj_spec *spec)
 {
@@ -76,7 +76,7 @@ take_pieces(cwj_spec *spec, PyObject *header, const cwj_arguments *arguments)
     return tj->header.text == NULL ? 0 : name_header(spec);
 }
 
-/* ---- the whole --------------------------------------------------------- */
+/* ---- the description --------------------------------------------------- */
 
 static int
 take_names(cwj_spec *spec, PyObject *module, PyObject *name)

@@ -11,8 +11,7 @@ typedef struct cwj_reduction {
     int associative;     /* operands may be grouped and ordered in any way */
 } cwj_reduction;
 
-/* Reads the arguments identity and associative of a definition. Returns 0, or -1 with TypeError
- * or ValueError set. */
+/* Reads the arguments identity and associative of a definition. Returns 0, or -1 with TypeError or ValueError set. */
 int cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec,
                        const cwj_arguments *arguments);
 

@@ -9,23 +9,22 @@
 
 extern const char cwj_call_path_text[];
 
-/* ---- what to write ----------------------------------------------------- */
+/* ---- contents ---------------------------------------------------------- */
 
-/* 1 when self.function() made it and it still goes by its own name, 0, or -1 with an exception. */
+/* Returns 1 if self.function() made the value and its name is the key, 0 if not, -1 with an exception set. */
 static int
 is_own_function(PyObject *self, PyObject *key, PyObject *value)
 {
     const cwj_function_object *function = (cwj_function_object *)value;
     const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
-    if (name == NULL) { /* no text, or a lone surrogate in it */
+    if (name == NULL) { /* not a str, or one with a lone surrogate */
         return !PyErr_Occurred() || cwj_clear_expected(PyExc_UnicodeEncodeError, NULL) ? 0 : -1;
     }
     return function->environment == cwj_module_data_of(self)->environment &&
            strcmp(name, function->spec->tj.name) == 0;
 }
 
-/* The functions among a module's attributes, in the order of their
- * definition; aliases are left out. A new list. */
+/* Returns a new list of a module's functions without aliases, in the order of their definition. */
 static PyObject *
 list_functions(PyObject *self)
 {
@@ -42,8 +41,8 @@ list_functions(PyObject *self)
     return list;
 }
 
-/* A docstring as C's text, borrowed from the str, which `held` is to keep; NULL where there is
- * none. Returns 0, or -1 with an exception. */
+/* Stores a docstring's UTF-8 in *text, or NULL if there is none; it is borrowed from the str, which is added to
+ * `held`. Returns 0, or -1 with an exception set. */
 static int
 take_docstring(const char **text, PyObject *owner, const char *who, PyObject *held)
 {
@@ -63,7 +62,7 @@ take_docstring(const char **text, PyObject *owner, const char *who, PyObject *he
     return status;
 }
 
-/* How to build it, as text for a comment. */
+/* Returns the text of a comment that says how to build the module; new reference. */
 static PyObject *
 make_comment(PyObject *self)
 {
@@ -73,7 +72,7 @@ make_comment(PyObject *self)
 
 /* ---- emitting ---------------------------------------------------------- */
 
-/* The whole source as a str. held keeps the functions and docstrings whose text is read. */
+/* Returns the whole source as a str. held keeps the functions and docstrings whose texts are read. */
 static PyObject *
 emit(PyObject *self, PyObject *held, size_t count, const tj_spec **specs, const char **docs)
 {
@@ -136,7 +135,7 @@ const char cwj_module_write_doc[] =
     "Write the C source of a standalone extension module to file, by default sys.stdout.\n\n"
     "It behaves as this one does and needs nothing but CPython and NumPy.";
 
-/* The method write of file, by default sys.stdout; new reference. */
+/* Returns file.write; None stands for sys.stdout. New reference. */
 static PyObject *
 writer_of(PyObject *file)
 {

@@ -22,8 +22,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* A running call of cwj_guard(). It is not on the stack, so an array overrun there cannot reach it
- * (room.c). */
+/* A running call of cwj_guard(). It is not on the stack, so an array overrun there cannot reach it (room.c). */
 typedef struct guard {
     cwj_room *room;
     sigjmp_buf place;
@@ -59,7 +58,7 @@ static IN_HANDLERS int chained; /* running handlers of other code */
 #define FP(context) ((const void *)(context)->uc_mcontext.regs[29])
 #endif
 
-/* Code of Python and of NumPy: the shared objects that contain these functions. */
+/* The loaded segments with the code of Python and of NumPy. */
 enum {
     NHOSTS = 2
 };
@@ -95,10 +94,10 @@ is_hosts(const void *address)
     return false;
 }
 
-/* Collects the return addresses of the calls that led to the fault. *foreign: Python's code is
- * among them. libc's backtrace() knows the frames of libraries but not those of libtcc's code. If a
- * call went to an address without code, the return address is on top of the stack. If it went to
- * libtcc's code without known lines, the return address is next to the saved frame pointer. */
+/* Collects the return addresses of the calls that led to the fault. *foreign becomes true if Python's code is among
+ * them. libc's backtrace() finds the frames of libraries, but not those of libtcc's code. Two words of the stack are
+ * therefore added: its top, the return address of a call to an address without code; and the word next to the saved
+ * frame pointer, the return address of a function that libtcc compiled. */
 static void
 find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
 {
@@ -109,7 +108,7 @@ find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
                    fault->signal != SIGILL; /* there is no frame to find */
     int count = is_wild ? 0 : backtrace(frames, CWJ_MOST_RETURNS - 2), i = 0;
     while (i < count && frames[i] != fault->at) {
-        i++; /* skip the handler's own frame */
+        i++; /* skip the handler's own frames */
     }
     for (; i < count; i++) {
         fault->returns[fault->nreturns++] = frames[i];
@@ -130,7 +129,7 @@ is_raised(const siginfo_t *info)
     return info->si_code == SI_TKILL && info->si_pid == getpid();
 }
 
-/* True for signals that this thread's own code has caused. */
+/* True for signals that this thread's code has caused, and for those that another thread of the process sends. */
 static bool
 is_own(int number, const siginfo_t *info)
 {
@@ -195,8 +194,7 @@ index_of(int number)
     return i;
 }
 
-/* Does what the system does without a handler. If an instruction caused the signal, it occurs
- * again. */
+/* Does what the system does without a handler. If an instruction caused the signal, the signal occurs again. */
 static void
 do_default(int number, const siginfo_t *info)
 {
@@ -295,7 +293,7 @@ restore_gil(PyThreadState *thread, bool held)
     }
 }
 
-/* Installs the stack for signal handlers. False: they run on the normal stack. */
+/* Installs the stack for signal handlers. Returns false if handlers stay on the normal stack. */
 static bool
 use_handlers_stack(const cwj_room *room, stack_t *before)
 {
@@ -316,8 +314,8 @@ begin(guard *this)
     fegetenv(&this->numbers);
 }
 
-/* Trusts nothing on the stack. From here on, a fault belongs to the outer guard, or ends the
- * process. */
+/* Reads nothing from the stack, which the code may have overwritten. From here on, a fault belongs to the outer
+ * guard, or ends the process. */
 static void
 end(bool finished)
 {

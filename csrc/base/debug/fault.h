@@ -1,12 +1,11 @@
 /* fault.h: turns faults of compiled code into exceptions, for debug=True.
  *
- * *Guarded* code may do what otherwise ends the process: divide by zero, follow a wild pointer,
- * exhaust the stack, abort. The signal handler then jumps back to the start of the guarded call.
- * Functions, graphs and library functions all use this.
+ * *Guarded* code may do what otherwise ends the process: divide by zero, follow a wild pointer, exhaust the stack,
+ * abort. The signal handler then jumps back to the start of the guarded call. Functions, graphs and library functions
+ * all use this.
  *
- * Handlers are process-wide. They act only on threads inside guarded code, and not while that code
- * has called into Python. All other signals go to the handlers that were installed before, or
- * later.
+ * Handlers are process-wide. They act only on threads inside guarded code, and not while that code has called into
+ * Python. All other signals go to the handlers that were installed before, or later.
  */
 #pragma once
 
@@ -27,9 +26,7 @@ typedef struct cwj_fault {
     bool nowhere; /* the system gives no address, because it is not canonical */
     const void *address; /* the accessed address; the instruction if there was none */
     const void *at;      /* the instruction */
-    const void
-        *returns[CWJ_MOST_RETURNS]; /* return addresses of the calls that led there, as far as
-                                       known */
+    const void *returns[CWJ_MOST_RETURNS]; /* of the calls that led there, if known */
     int nreturns;
     const cwj_fence *fence; /* the array's fence that was hit; NULL: none */
     const char *kind, *name; /* "argument" or "output", and its name; NULL: unknown */
@@ -50,24 +47,22 @@ bool cwj_guard(bool hosted, void (*run)(void *), void *argument, cwj_fault *faul
  * process if the thread is not inside guarded code. */
 _Noreturn void cwj_guard_leave(void);
 
-/* Returns ", in FILE, line N: TEXT", or an empty str if the line is not known. *place becomes
- * (file, line, text) or (None, None, None). as_user may be NULL; otherwise it is called with the
- * (file, line) of generated text, and returns the user's (file, line, text), or None to keep the
- * line. A new reference, or NULL with an exception set. */
+/* Returns ", in FILE, line N: TEXT", or an empty str if the line is not known. *place becomes (file, line, text) or
+ * (None, None, None). as_user may be NULL; otherwise it is called with the (file, line) of generated text, and
+ * returns the user's (file, line, text), or None to keep the line. A new reference, or NULL with an exception set. */
 PyObject *cwj_place_text(const cwj_fault *fault, PyObject *as_user, PyObject **place);
 
 /* Raises cwrapjit.Fault. who: the start of the message, such as "m.f()". */
 void cwj_fault_raise(PyObject *who, const cwj_fault *fault, PyObject *as_user);
 
-/* Raises a Fault without a signal, for damage that was found afterwards. Steals text. Returns
- * -1. */
+/* Raises a Fault without a signal, for damage that was found afterwards. Steals text. Returns -1. */
 int cwj_damage_raise(const cwj_module_state *state, PyObject *who, PyObject *text);
-/* The same for bytes written outside an array of `size` bytes, at offset from its start. Steals
- * what, which names the array. */
+/* The same for bytes written outside an array of `bytes` bytes, at `offset` from its start. Steals what, which names
+ * the array. */
 int cwj_damage_around(const cwj_module_state *state, PyObject *who, PyObject *what,
                       ptrdiff_t offset, size_t bytes);
 
-/* Fills *lines with the source line of each instruction of a unit; NULL if unknown. Returns 0, or
- * -1 with MemoryError. */
+/* Finds the source line of each instruction of a unit; *lines stays NULL if they are unknown. Returns 0, or -1 with
+ * MemoryError set. */
 int cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *text,
                       const tj_anchor *anchors);

@@ -36,7 +36,7 @@ find_place(const cwj_fault *fault, tj_messages *place)
     return found;
 }
 
-/* Returns the text of the line, or its place as the user knows it, or None. */
+/* Returns the result of as_user or, if that is None, the text of the line if it is known. New reference. */
 static PyObject *
 text_of(const tj_message *found, PyObject *as_user)
 {
@@ -84,7 +84,7 @@ library_of(const void *address)
     return slash != NULL ? slash + 1 : file;
 }
 
-/* Returns the name of other code, if the fault was in it and it may have done harm; or NULL. */
+/* Returns the name of the library in which the fault occurred, if its state may now be inconsistent; or NULL. */
 static const char *
 inside_of_what(const cwj_fault *fault)
 {
@@ -92,8 +92,7 @@ inside_of_what(const cwj_fault *fault)
     return harmless ? NULL : library_of(fault->at);
 }
 
-/* Returns the description of the array at the address: a new reference, or NULL; None if it is not
- * an array. */
+/* Returns the description of the array at the address: a new reference, or NULL; None if it is not an array. */
 static PyObject *
 array_met(const cwj_fault *fault)
 {

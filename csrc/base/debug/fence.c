@@ -16,9 +16,8 @@ enum {
 
 /* ---- slots ------------------------------------------------------------------------------------- */
 
-/* Maps are slots of a few large mappings, because a process may have only some ten thousand
- * mappings. The system counts neighbours with equal protection as one mapping, if they were one
- * when the first of them was written to. */
+/* Maps are slots of a few large mappings, because a process may have only about 65,000 mappings. The system merges
+ * neighbours of equal protection into one mapping only if they were one when the first was written to. */
 static const size_t slot_size = 3 * (size_t)SIDE;
 static _Atomic(char *) chunks[CHUNKS]; /* each has SLOTS slots; NULL: not needed yet */
 static _Atomic(uint64_t) taken[CHUNKS]; /* a bit for each slot */
@@ -71,8 +70,7 @@ put_slot(const char *map)
 
 /* ---- one fence ------------------------------------------------------------------------------ */
 
-/* Unused maps of a single page between two sides, kept because calls need the same size
- * repeatedly. */
+/* Unused maps of a single page between two sides, kept because calls need the same size repeatedly. */
 static _Atomic(char *) idle[IDLE];
 
 static bool
@@ -167,8 +165,7 @@ make_map(cwj_fence *this, size_t side, size_t room)
     return made;
 }
 
-/* Finds the zone, which is the rest of the room before and after the array. Returns the bytes after
- * it. */
+/* Finds the zone: the rest of the room before and after the array. Returns the number of bytes after the array. */
 static size_t
 zone_of(const cwj_fence *this, char **front, char **behind)
 {

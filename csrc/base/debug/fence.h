@@ -1,9 +1,8 @@
 /* fence.h: places arrays between protected pages, for debug=True.
  *
- * An array ends at a protected page, or begins after one: an access past that end faults at once.
- * Past the other end, an access faults only beyond the rest of a page. This rest is a *zone*: bytes
- * that correct code never writes. Arguments are copied to fences (cwj_fences); new arrays are
- * allocated in them (zones.h).
+ * An array ends at a protected page, or begins after one: an access past that end faults at once. Past the other end,
+ * an access faults only beyond the rest of a page. This rest is a *zone*: bytes that correct code never writes.
+ * Arguments are copied to fences (cwj_fences); new arrays are allocated in them (zones.h).
  */
 #pragma once
 
@@ -20,19 +19,16 @@ typedef struct cwj_fence {
     const char *of; /* memory that was copied last; NULL: none */
 } cwj_fence;
 
-/* Reserves room for `size` bytes after `front` bytes that belong to something else; keeps the
- * contents if the size is the same. behind: the least number of bytes after the array. left: the
- * array starts at the protected memory; otherwise it ends there. Returns false if there is no
- * memory. */
+/* Reserves room for `size` bytes after `front` bytes that belong to something else. Keeps the contents if the size is
+ * the same. behind: the least number of bytes after the array. left: the array starts at the protected memory;
+ * otherwise it ends there. Returns false if there is no memory. */
 bool cwj_fence_open(cwj_fence *this, bool guarded, size_t front, size_t size, size_t behind,
                     bool left);
 void cwj_fence_drop(cwj_fence *this);
-/* Makes the sides accessible, so that the system can merge the mapping with its neighbours. Nothing
- * is guarded then. */
+/* Makes the sides accessible, and so unguarded, to let the system merge the mapping with its neighbours. */
 void cwj_fence_open_sides(cwj_fence *this);
 
-/* Returns how many bytes libtcc reads beyond an item: it passes structs by value in words of eight
- * bytes. */
+/* Returns how many bytes libtcc reads beyond an item: it passes structs by value in words of eight bytes. */
 static inline size_t
 cwj_bytes_read_beyond(int type_num, size_t itemsize)
 {
@@ -58,12 +54,11 @@ typedef struct cwj_fences {
 int cwj_fences_new(cwj_fences *this, int count, bool left);
 void cwj_fences_free(cwj_fences *this);
 
-/* Copies the memory, unless copy number k already is of this memory. Returns the copy, or data if
- * there are no fences or no memory. type_num, itemsize: of the items. Needs no GIL, and may be left
- * by a jump. */
+/* Copies `size` bytes at data to copy number k, unless it is a copy of them already. Returns the copy, or data if
+ * there are no fences or no memory. type_num, itemsize: of the items. Needs no GIL, and may be left by a jump. */
 char *cwj_fences_copy(cwj_fences *this, int k, char *data, size_t size, int type_num,
                       size_t itemsize);
-/* Copies to the memory what the code has changed in copy number k. */
+/* Copies copy number k back to data, if it is a copy of that memory. */
 void cwj_fences_write_back(const cwj_fences *this, int k, char *data);
 /* Returns the number of a copy whose zone the code overwrote, and restores the zone; or -1. */
 int cwj_fences_damaged(cwj_fences *this, ptrdiff_t *offset);

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 enum {
-    FENCED = 256, /* arrays at the same time: a process may have only some ten thousand mappings */
+    FENCED = 256, /* newest arrays: a process may have only about 65,000 mappings */
     NEW_BYTE = 0xCB
 };
 
-/* At the start of a page, before the zone that precedes the array. */
+/* Is stored at the start of a page, before the zone that precedes the array. */
 typedef struct header {
     cwj_fence fence;
     size_t sum; /* wrong if code has overwritten the header */
