@@ -1,18 +1,17 @@
-/* adapt.c: type cwrapjit._cwrapjit.Adapted, a call of an elementwise kernel as a call of its function.
+/* adapt.c: type cwrapjit._cwrapjit.Adapted, which turns a call of an elementwise kernel into a call of its function.
  *
- * A kernel's function takes all arguments by position, and knows neither size= nor the index of
- * an element. An Adapted is made for one combination of types (dispatch.c), so that it knows
- * beforehand which argument of a call goes where:
+ * A kernel's function takes all arguments by position, and has neither size= nor the index of an element. An Adapted is
+ * made for one combination of types (dispatch.c), so the place of each argument is known before the call:
  *
  *     inputs   sources of the function's arguments, in order
- *     given    the arguments that are the kernel's outputs
+ *     given    sources of the kernel's outputs
  *
- * A source is the number of an argument of the call, positional ones first, then keywords; INDEX is the
- * index, and output j of the kernel, which the function shares among all slices, is OUTPUT - j.
+ * A source is the index of an argument of the call, positional ones first, then keywords. INDEX stands for the index
+ * operand, and OUTPUT - j for output j of the kernel if all slices of the function share it.
  *
- * The index of an element is an operand without memory: bytes in C order, one for each element, from an
- * address on where the system has none. Nothing reads them: the address of a slice's byte says which it
- * is, whatever the order in which slices run. size= gives this operand its shape.
+ * The index operand has no memory: it consists of bytes in C order, one per element, at addresses that user code never
+ * has. Nothing reads them: the address of a slice's byte gives the index, in whatever order slices run. Its shape is
+ * size=, or the broadcast shape of the arguments.
  */
 #include "kernel/kernel.h"
 
@@ -21,13 +20,13 @@
 #include <structmember.h>
 
 enum {
-    MOST_ARGUMENTS = 64, /* of a function, or of a call */
+    MOST_ARGUMENTS = 64, /* of a function or a call */
     MOST_DIMS = 64, /* of an array, in NumPy 2 */
     INDEX = -1,
-    OUTPUT = -2 /* - the kernel's output */
+    OUTPUT = -2 /* - j: output j of the kernel */
 };
 
-/* Pointers of user code are below this on all systems of 64 bits that Linux runs on. */
+/* On x86-64 and arm64, all of Linux's user addresses are below this. */
 #define FIRST_BYTE ((uintptr_t)0xFFFF800000000000u)
 
 typedef enum {
@@ -40,28 +39,28 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *target; /* owned */
-    PyObject *name; /* owned str: "kernel()", how messages begin */
+    PyObject *name; /* owned str: "kernel()", starts messages */
     PyObject *casts; /* owned tuple, one item per input: a dtype, bool, int, or None */
     PyObject *dtypes; /* owned tuple, one per output of the kernel */
     PyObject *outword; /* owned: ("out",) */
-    int nargs; /* of a call, keywords among them */
+    int nargs; /* of a call, with keywords */
     int ninputs, noutputs, nspread;
-    int nown; /* outputs that are not shared */
+    int nown; /* number of outputs that are not shared */
     int inputs[MOST_ARGUMENTS];
-    int given[MOST_ARGUMENTS]; /* sources of the kernel's outputs, -1: the call makes them */
-    int shared[MOST_ARGUMENTS]; /* the output is an argument of the function */
-    int spread[MOST_ARGUMENTS]; /* arguments that have a part in broadcasting */
+    int given[MOST_ARGUMENTS]; /* sources of the kernel's outputs; -1: the call makes the output */
+    int shared[MOST_ARGUMENTS]; /* 1: the output is an argument of the function */
+    int spread[MOST_ARGUMENTS]; /* arguments that take part in broadcasting */
     int size; /* source of size=, or -1 */
     int tuple_out; /* the function's outputs are a tuple */
-    int passes; /* its arguments are the function's, with out= behind them */
+    int passes; /* the last argument is out=, the others are the function's */
     returned form;
-    PyArrayObject *index; /* owned: that of the call before, or NULL */
+    PyArrayObject *index; /* owned: the index operand of the previous call, or NULL */
 } adapted_object;
 
-/* What one call owns. */
+/* The references that one call owns. */
 typedef struct {
     PyObject *items[MOST_ARGUMENTS + 1]; /* the function's arguments */
-    PyObject *made[MOST_ARGUMENTS]; /* new outputs that are arguments; NULL: none */
+    PyObject *made[MOST_ARGUMENTS]; /* new outputs that are arguments, or NULL */
     PyObject *out;
 } call_parts;
 
@@ -74,7 +73,7 @@ same_shape(const PyArrayObject *array, int ndim, const npy_intp *dims)
            (ndim == 0 || memcmp(PyArray_DIMS(array), dims, (size_t)ndim * sizeof(npy_intp)) == 0);
 }
 
-/* A new reference. */
+/* Returns an index operand: a new reference. */
 static PyObject *
 index_of_shape(adapted_object *self, int ndim, npy_intp *dims)
 {
@@ -92,7 +91,7 @@ index_of_shape(adapted_object *self, int ndim, npy_intp *dims)
     return index;
 }
 
-/* Broadcasts an array into dims, which stand at the end of `shape`. Returns 0 where it does not fit. */
+/* Broadcasts an array into the ndim dims at the end of `shape`. Returns 0 if it does not fit. */
 static int
 spread_into(npy_intp *shape, int *ndim, const PyArrayObject *array)
 {
@@ -111,7 +110,7 @@ spread_into(npy_intp *shape, int *ndim, const PyArrayObject *array)
     return 1;
 }
 
-/* How many elements size= asks for; -1 with an exception set. */
+/* Returns the number of elements in size=, or -1 with an exception set. */
 static npy_intp
 read_size(const adapted_object *self, PyObject *object)
 {
@@ -120,7 +119,7 @@ read_size(const adapted_object *self, PyObject *object)
                      Py_TYPE(object)->tp_name);
         return -1;
     }
-    Py_ssize_t size = PyNumber_AsSsize_t(object, NULL); /* clipped */
+    Py_ssize_t size = PyNumber_AsSsize_t(object, NULL); /* clips */
     if (size >= 0 && size < PY_SSIZE_T_MAX) {
         return size;
     }
@@ -131,8 +130,8 @@ read_size(const adapted_object *self, PyObject *object)
     return -1;
 }
 
-/* The index operand of this call: a new reference. Where the arguments do not broadcast, anything: the
- * function will say so. */
+/* Returns the index operand of this call: a new reference. If the arguments do not broadcast, it has any shape: the
+ * function will raise. */
 static PyObject *
 index_of_call(adapted_object *self, PyObject *const *args, npy_intp size)
 {
@@ -153,7 +152,7 @@ index_of_call(adapted_object *self, PyObject *const *args, npy_intp size)
 
 /* ---- arguments of the function --------------------------------------------- */
 
-/* A scalar as its parameter's type: a new reference. */
+/* Casts a scalar to its parameter's type: a new reference. */
 static PyObject *
 cast_scalar(PyObject *value, PyObject *cast)
 {
@@ -176,7 +175,7 @@ cast_scalar(PyObject *value, PyObject *cast)
     return PyArray_Scalar(number, (PyArray_Descr *)cast, NULL);
 }
 
-/* New outputs of `size` elements, for those that the function takes as arguments. */
+/* Makes the outputs that the function takes as arguments, with `size` elements. Returns 0 or -1. */
 static int
 make_outputs(const adapted_object *self, call_parts *parts, npy_intp size)
 {
@@ -218,7 +217,7 @@ fill_inputs(adapted_object *self, call_parts *parts, PyObject *const *args, npy_
     return 0;
 }
 
-/* What the function gets as out=, if the outputs are given. */
+/* Sets out= of the function if the outputs are given. */
 static int
 fill_out(const adapted_object *self, call_parts *parts, PyObject *const *args)
 {
@@ -247,7 +246,7 @@ fill_out(const adapted_object *self, call_parts *parts, PyObject *const *args)
 
 /* ---- the result ------------------------------------------------------------- */
 
-/* Output j of the kernel: a new reference. `at` counts those of the function. */
+/* Returns output j of the kernel: a new reference. *at counts the function's outputs. */
 static PyObject *
 output_of(const adapted_object *self, const call_parts *parts, PyObject *const *args,
           PyObject *result, int j, int *at)
@@ -295,14 +294,14 @@ adapted_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
     memset(parts.made, 0, (size_t)self->noutputs * sizeof(PyObject *));
     parts.out = NULL;
     if (PyVectorcall_NARGS(nargsf) + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)) !=
-        self->nargs) { /* somebody else calls than the Dispatch that it was made for */
+        self->nargs) { /* not called by the Dispatch that it was made for */
         PyErr_Format(PyExc_TypeError, "%U: wanted %d arguments", self->name, self->nargs);
         return NULL;
     }
     if (self->passes) {
         return PyObject_Vectorcall(self->target, args, (size_t)self->ninputs, self->outword);
     }
-    Py_INCREF(op); /* what scalars run may take the last reference out of its caller's hands */
+    Py_INCREF(op); /* Python code of scalars may drop the caller's last reference */
     if (self->size >= 0 && (size = read_size(self, args[self->size])) < 0) {
         goto done;
     }
@@ -329,9 +328,9 @@ done:
     return result;
 }
 
-/* ---- making one ---------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------ */
 
-/* A tuple of ints, each below `below`. Returns how many, or -1 with an exception set. */
+/* Reads a tuple of ints from `least` to below `below`. Returns their number, or -1 with an exception set. */
 static int
 read_numbers(PyObject *tuple, int *numbers, int least, int below)
 {
@@ -353,7 +352,7 @@ read_numbers(PyObject *tuple, int *numbers, int least, int below)
     return (int)count;
 }
 
-/* A dtype of numbers or bools. */
+/* True for a dtype of numbers or bools. */
 static int
 is_number(PyObject *object)
 {
@@ -364,7 +363,6 @@ is_number(PyObject *object)
     return PyTypeNum_ISNUMBER(type_num) || PyTypeNum_ISBOOL(type_num);
 }
 
-/* Of each input a way to cast it, and of each output a dtype. */
 static int
 check_types(const adapted_object *self)
 {
@@ -385,7 +383,7 @@ check_types(const adapted_object *self)
     return 0;
 }
 
-/* Sources that do not agree with each other would lead out of arrays: they are refused. */
+/* Refuses sources that contradict each other, which would lead to reads outside of arrays. */
 static int
 check_sources(adapted_object *self)
 {
@@ -431,7 +429,7 @@ fill(adapted_object *self, int nargs, PyObject *inputs, PyObject *given, PyObjec
     return check_types(self) < 0 ? -1 : check_sources(self);
 }
 
-/* Nobody but a compiled function may get an operand that has no memory. */
+/* Only a compiled function may get the index operand, as that has no memory. */
 static int
 check_target(const adapted_object *self, const cwj_module_state *state)
 {
@@ -443,7 +441,7 @@ check_target(const adapted_object *self, const cwj_module_state *state)
     return 0;
 }
 
-/* kernel(x, y, z), and nothing to be cast or made: z is the function's out=. */
+/* True for kernel(x, y, z) without casts or new outputs: z is the function's out=. */
 static int
 passes_all(const adapted_object *self)
 {

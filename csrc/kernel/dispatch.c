@@ -1,17 +1,13 @@
-/* dispatch.c: type cwrapjit._cwrapjit.Dispatch, one callable for many: which one, the types of the
- * arguments say.
+/* dispatch.c: type cwrapjit._cwrapjit.Dispatch, which selects a callable by argument types.
  *
- * A call looks at each argument for its type number (arrays, NumPy's scalars) or its kind
- * (Python's numbers, None; lists=() says which lists become arrays first), and finds the callable
- * that was made for these in a short list.
- * Where there is none, resolve() of a subclass makes it. What it calls gets the very arguments of the call, so a
- * compiled function costs some ten nanoseconds more behind a Dispatch than alone.
+ * A call reads each argument's type number (arrays, NumPy's scalars) or kind (Python's numbers, None), and looks these
+ * up in a short list of callables. If there is none, resolve() of a subclass makes one. lists= names the arguments
+ * whose lists become arrays first. The callable gets the arguments unchanged, so a Dispatch adds some ten nanoseconds
+ * to a call.
  *
- * Where that matters to whoever resolves (ranks=), arrays of other numbers of dims are other types, and
- * so are those that are not C-contiguous.
+ * For the arguments in ranks=, the number of dims and whether the array is C-contiguous are part of the type.
  *
- * The GIL guards the list. A call holds what it calls, and the entries' memory is never
- * looked at once Python code may have run.
+ * The GIL guards the list. A call holds a reference to its callable, and reads no entry after Python code may have run.
  */
 #include "kernel/kernel.h"
 
@@ -20,21 +16,21 @@
 #include <structmember.h>
 
 enum {
-    MOST_ARGUMENTS = 32, /* of a call that is kept */
-    MOST_ENTRIES = 128,  /* then the list begins anew at its oldest entry */
+    MOST_ARGUMENTS = 32, /* of a call whose callable is kept */
+    MOST_ENTRIES = 128,  /* then new entries replace others in turn */
     WORD = sizeof(uint64_t)
 };
 
-/* What one argument is. Numeric types alone are told by their number. */
+/* The types of arguments. Only numeric arrays and scalars are distinguished by type number. */
 enum {
-    KEY_OTHER, /* anything else: such a call is resolved each time */
+    KEY_OTHER, /* any other type: each such call is resolved anew */
     KEY_NONE,
     KEY_BOOL, /* Python's numbers */
     KEY_INT,
     KEY_FLOAT,
     KEY_COMPLEX,
     KEY_ARRAY = 32, /* + type number */
-    KEY_SCALAR = 64 /* + type number: a scalar of NumPy's */
+    KEY_SCALAR = 64 /* + type number: NumPy's scalars */
 };
 
 typedef struct {
@@ -42,26 +38,26 @@ typedef struct {
     PyObject *kwnames; /* owned tuple, or NULL */
     Py_ssize_t npositional;
     Py_ssize_t nkeys; /* positional, then keywords, then ranks */
-    unsigned char keys[2 * MOST_ARGUMENTS]; /* 0 behind the last one */
+    unsigned char keys[2 * MOST_ARGUMENTS]; /* 0 after the last one */
 } dispatch_entry;
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    uint32_t ranks;           /* a bit for each positional argument whose rank is looked at */
-    uint32_t lists;           /* the same: that may be a list or tuple, which becomes an array */
-    PyObject *list_words;     /* owned tuple or NULL: among numbers, names of such keywords */
-    dispatch_entry **entries; /* owned, each of them too; the usual ones come forward */
+    uint32_t ranks;           /* bit i: the rank of positional argument i is part of its type */
+    uint32_t lists;           /* bit i: if argument i is a list or tuple, it becomes an array */
+    PyObject *list_words;     /* owned tuple or NULL: the same for keywords, among numbers */
+    dispatch_entry **entries; /* owned, with its items; frequent ones move to the front */
     int nentries;
     int capacity;
-    int oldest; /* what goes next when the list is full */
-    PyObject *dict; /* owned: __name__, __doc__, and what a subclass has */
+    int oldest; /* index of the next entry to replace when the list is full */
+    PyObject *dict; /* owned: __name__, __doc__, and a subclass' attributes */
     PyObject *weakrefs;
 } dispatch_object;
 
 /* ---- types of arguments ------------------------------------------------- */
 
-static PyTypeObject *scalar_types[NPY_HALF + 1]; /* NumPy's own, which never go */
+static PyTypeObject *scalar_types[NPY_HALF + 1]; /* borrowed: NumPy never frees them */
 
 static int
 is_numeric(int type_num)
@@ -73,7 +69,7 @@ static int
 key_of_scalar(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    for (int t = NPY_HALF; t >= 0; t--) { /* doubles are met before integers */
+    for (int t = NPY_HALF; t >= 0; t--) { /* tries doubles before integers */
         if (scalar_types[t] == type) {
             return KEY_SCALAR + t;
         }
@@ -114,7 +110,7 @@ key_of(PyObject *object)
     return PyLong_CheckExact(object) ? KEY_INT : key_of_other(object);
 }
 
-/* Appends the ranks of arrays; keywords have them all. Returns the number of keys. */
+/* Appends the ranks of arrays, for keywords always. Returns the number of keys. */
 static __attribute__((noinline)) Py_ssize_t
 read_ranks(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_t npositional,
            Py_ssize_t nargs)
@@ -130,7 +126,7 @@ read_ranks(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_
     return count;
 }
 
-/* Fills keys, at least a word of them. Returns how many there are; -1 where the call is none that can be kept. */
+/* Fills at least a word of keys. Returns their number, or -1 if the callable of such a call is not kept. */
 static inline Py_ssize_t
 read_keys(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_t npositional,
           Py_ssize_t nargs)
@@ -151,7 +147,7 @@ read_keys(unsigned char *keys, uint32_t ranks, PyObject *const *args, Py_ssize_t
 
 /* ---- the list ----------------------------------------------------------- */
 
-/* Names of keywords are interned where Python code calls by name; **json.loads(text) has others. */
+/* Keywords written in Python code are interned; those of **json.loads(text) are not. */
 static int
 same_names(PyObject *one, PyObject *other)
 {
@@ -170,7 +166,7 @@ same_names(PyObject *one, PyObject *other)
     return 1;
 }
 
-/* Most calls have no more keys than a word has bytes. */
+/* Compares a word first: most calls have no more keys than that has bytes. */
 static inline int
 same_keys(const unsigned char *one, const unsigned char *other, Py_ssize_t nkeys)
 {
@@ -189,7 +185,7 @@ fits(const dispatch_entry *entry, const unsigned char *keys, Py_ssize_t npositio
            same_keys(entry->keys, keys, nkeys) && same_names(entry->kwnames, kwnames);
 }
 
-/* Borrowed, or NULL: nothing was made for these. */
+/* Returns the callable for these keys, borrowed, or NULL if there is none. */
 static inline PyObject *
 find_target(dispatch_object *self, const unsigned char *keys, Py_ssize_t npositional,
             Py_ssize_t nkeys, PyObject *kwnames)
@@ -218,7 +214,7 @@ free_entry(dispatch_entry *entry)
     }
 }
 
-/* Keeps target. Returns 0, or -1 with MemoryError. */
+/* Adds target to the list. Returns 0, or -1 with MemoryError set. */
 static int
 keep(dispatch_object *self, PyObject *target, const unsigned char *keys, Py_ssize_t npositional,
      Py_ssize_t nkeys, PyObject *kwnames)
@@ -245,7 +241,7 @@ keep(dispatch_object *self, PyObject *target, const unsigned char *keys, Py_ssiz
     return 0;
 }
 
-/* All that is kept goes; no entry is seen by whoever frees an object of theirs. */
+/* Frees all entries. Python code that runs meanwhile sees an empty list. */
 static void
 drop_entries(dispatch_object *self)
 {
@@ -276,7 +272,7 @@ call_resolve(dispatch_object *self, PyObject *args, PyObject *kwargs)
     return target;
 }
 
-/* Asks for what these arguments need: a new reference. */
+/* Asks resolve() for the callable of these arguments: a new reference. */
 static PyObject *
 ask(dispatch_object *self, PyObject *const *args, Py_ssize_t npositional, PyObject *kwnames)
 {
@@ -299,16 +295,16 @@ done:
     return target;
 }
 
-/* Resolves a call, and keeps what comes of it: a new reference. */
+/* Resolves a call and keeps the callable: a new reference. */
 static __attribute__((noinline)) PyObject *
 make_target(dispatch_object *self, const unsigned char *keys, Py_ssize_t nkeys,
             PyObject *const *args, Py_ssize_t npositional, PyObject *kwnames)
 {
-    Py_INCREF(self); /* resolve() may take the last reference out of its caller's hands */
+    Py_INCREF(self); /* resolve() may drop the caller's last reference */
     PyObject *target = ask(self, args, npositional, kwnames);
     PyObject *kept =
         target == NULL || nkeys < 0 ? NULL : find_target(self, keys, npositional, nkeys, kwnames);
-    if (kept != NULL) { /* resolve() or another thread has made the same call meanwhile */
+    if (kept != NULL) { /* resolve() or another thread made the same call meanwhile */
         Py_SETREF(target, Py_NewRef(kept));
     } else if (target != NULL && nkeys >= 0 &&
                keep(self, target, keys, npositional, nkeys, kwnames) < 0) {
@@ -321,7 +317,7 @@ make_target(dispatch_object *self, const unsigned char *keys, Py_ssize_t nkeys,
 static inline PyObject *call_target(dispatch_object *self, PyObject *const *args, size_t nargsf,
                                     PyObject *kwnames);
 
-/* May argument i become an array, were it a list? */
+/* True if argument i becomes an array when it is a list. */
 static int
 takes_lists(const dispatch_object *self, Py_ssize_t i, Py_ssize_t npositional, PyObject *kwnames)
 {
@@ -357,7 +353,8 @@ has_lists(const dispatch_object *self, PyObject *const *args, Py_ssize_t npositi
     return found;
 }
 
-/* Calls with arrays in the place of lists. *refused: they make none, which `resolve` words. */
+/* Calls with arrays in place of lists. Sets *refused, without an exception, if a list makes no array: resolve() then
+ * words the error. */
 static __attribute__((noinline)) PyObject *
 call_with_arrays(dispatch_object *self, PyObject *const *args, Py_ssize_t npositional,
                  Py_ssize_t nargs, PyObject *kwnames, int *refused)
@@ -407,11 +404,11 @@ call_target(dispatch_object *self, PyObject *const *args, size_t nargsf, PyObjec
     return result;
 }
 
-/* Calls that run, on all threads; the GIL guards it. */
+/* The number of running calls on all threads; the GIL guards it. */
 static int running_calls;
 
-/* What is called, and resolve(), may be this Dispatch or end up there without a line of Python. A call
- * that is in no other one saves the time to count how deep it is. */
+/* The callable or resolve() may call this Dispatch again without running Python code, so nested calls count the
+ * recursion depth. A call that is not nested saves the time for that. */
 static PyObject *
 dispatch_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -455,7 +452,7 @@ dispatch_forget(PyObject *op, PyObject *Py_UNUSED(unused))
     Py_RETURN_NONE;
 }
 
-/* Python passes this on to subclasses from 3.12 on. */
+/* Python before 3.12 does not let subclasses inherit this flag. */
 static PyObject *
 dispatch_init_subclass(PyObject *cls, PyObject *Py_UNUSED(args))
 {
@@ -495,8 +492,8 @@ dispatch_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(
     return (PyObject *)self;
 }
 
-/* The positions of an option, as bits; NULL: none. *words: all of it, a new reference, where there may be names
- * of keywords, too. Returns 0, or -1 with an exception set. */
+/* Reads the positions in an option (NULL: none) as bits. If names of keywords are allowed, too, words is not NULL, and
+ * *words becomes a tuple of all items, a new reference. Returns 0, or -1 with an exception set. */
 static int
 read_positions(PyObject *positions, const char *option, uint32_t *bits, PyObject **words)
 {
@@ -573,7 +570,7 @@ static void
 dispatch_dealloc(PyObject *op)
 {
     PyObject_GC_UnTrack(op);
-    Py_TRASHCAN_BEGIN(op, dispatch_dealloc); /* one may hold the next, and so on */
+    Py_TRASHCAN_BEGIN(op, dispatch_dealloc); /* a chain of them may be long */
     PyObject_ClearWeakRefs(op);
     dispatch_clear(op);
     cwj_object_free(op);

@@ -1,4 +1,4 @@
-/* kernel.h: what the extension module gets for the kernels of cwrapjit/kernels/. */
+/* kernel.h: declares the types that the kernels of cwrapjit/kernels/ use. */
 #pragma once
 
 #include "base/state.h"

@@ -1,7 +1,5 @@
-/* describe.c: from a description (cwrapjit/library/description.py) to a cwj_library_function.
- *
- * Each attribute is checked here; verify.c checks what has to fit together.
- */
+/* describe.c: makes a cwj_library_function from a description (cwrapjit/library/description.py). It checks each
+ * attribute; verify.c checks that they fit together. */
 #include "base/choices.h"
 #include "base/errors.h"
 #include "library/tables/read.h"
@@ -9,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Functions for PyArg_ParseTuple(): from a word to its enum. */
+/* Defines converters for PyArg_ParseTuple() from a word to its enum. */
 #define WORD_READER(what, LIST)                                                          \
     static int read_##what(PyObject *word, void *number)                                 \
     {                                                                                    \
@@ -52,7 +50,7 @@ describe_argument(cwj_argument *argument, PyObject *given, cwj_kind *kind)
     return 0;
 }
 
-/* Positions come first: keyword-only arguments stand behind all others. */
+/* Positional-only arguments must come first, and keyword-only arguments last. */
 static int
 describe_arguments(cwj_library_function *self, PyObject *list, const char *who)
 {
@@ -90,7 +88,7 @@ describe_arguments(cwj_library_function *self, PyObject *list, const char *who)
 
 /* ---- places in lists ----------------------------------------------------------------------- */
 
-/* A tuple of places in a list of `most`; what: "the result's owner is an argument". */
+/* Reads a sequence of indices below `most`. Errors begin with `what`: "the result's owner is an argument". */
 static int
 read_places(PyObject *given, int most, const char *what, int **places, int *count, const char *who)
 {
@@ -137,7 +135,7 @@ read_bound(cwj_parameter *p, PyObject *bound, int most, const char *who)
                : status;
 }
 
-/* What calls look at before they ask the converter. */
+/* Before calls ask a converter, they look in its dict `known`. */
 static int
 read_known(cwj_parameter *p, const char *who)
 {
@@ -168,7 +166,7 @@ read_symbol(cwj_parameter *p, PyObject *symbol, PyObject *symbols)
     return is_named && p->symbol < 0 ? -1 : 0;
 }
 
-/* most: the number of parameters. The last attributes are a result's alone. */
+/* most: the number of parameters. Only results have the last three attributes. */
 static int
 describe_parameter(const cwj_library_function *self, cwj_parameter *p, PyObject *given,
                    PyObject *symbols, int most, const char *who)
@@ -239,10 +237,9 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
     return 0;
 }
 
-/* ---- what is kept --------------------------------------------------------------------------------- */
+/* ---- keeps ---------------------------------------------------------------------------------------- */
 
-/* keeps: keepers and what they keep in turn; the number of parameters stands for the result, one more for the
- * library. */
+/* given: alternately a keeper and the parameter that it keeps, as in cwj_keep. */
 static int
 describe_keeps(cwj_library_function *self, PyObject *given, const char *who)
 {
@@ -286,7 +283,8 @@ describe_sizes(cwj_library_function *self, PyObject *given, PyObject *symbols, c
 
 /* ---- the whole -------------------------------------------------------------------------------- */
 
-/* Numbers and instances only, each from the argument at its place. */
+/* True if all parameters are numbers and instances, each from the argument of its index, and the result is one, too,
+ * or nothing. take_quick.c calls such functions. */
 static bool
 is_simple(const cwj_library_function *self)
 {
@@ -307,7 +305,7 @@ is_simple(const cwj_library_function *self)
     return simple;
 }
 
-/* What calls want to know of all parameters, and of arrays whose strides others pass on. */
+/* Computes facts of all parameters for calls, and tells arrays which of their strides other parameters pass to C. */
 static void
 summarize(cwj_library_function *self)
 {
@@ -340,7 +338,6 @@ summarize(cwj_library_function *self)
     self->simple = is_simple(self);
 }
 
-/* Reads the lists, once there are all others. */
 static int
 describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parameters,
                PyObject *result, PyObject *sizes, PyObject *returns, const char *who)

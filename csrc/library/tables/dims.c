@@ -1,8 +1,7 @@
-/* dims.c: dims of arrays as expressions over symbols.
+/* dims.c: computes dims of arrays, which are expressions over symbols.
  *
- * They are in reverse Polish notation, checked when the function is made: no
- * operand can be missing, and the stack has a known depth. No operation overflows in
- * silence.
+ * The expressions are in reverse Polish notation. They are checked when the function is made: no operand is missing,
+ * and the stack is deep enough. Overflows are errors.
  */
 #include "library/tables/dims.h"
 
@@ -112,7 +111,7 @@ cwj_dims_read(cwj_dim **dims, int *ndim, PyObject *given, PyObject *symbols, con
     PyObject *tuple = PySequence_Tuple(given);
     Py_ssize_t count = tuple == NULL ? 0 : PyTuple_GET_SIZE(tuple);
     int status = tuple == NULL ? -1 : 0;
-    if (count > 32) { /* what every NumPy can have */
+    if (count > 32) { /* the limit of NumPy 1 */
         status = cwj_refuse(who, PyExc_ValueError, "an array cannot have %zd dims", count);
     } else if (status == 0) {
         *dims = cwj_allocate((size_t)count + 1, sizeof(cwj_dim));

@@ -1,4 +1,4 @@
-/* read.c: see read.h. */
+/* read.c: reads the attributes of descriptions and checks them. */
 #include "library/tables/read.h"
 
 #include "base/errors.h"
@@ -47,7 +47,7 @@ cwj_read(PyObject *attributes, const char *format, char **names, ...)
     return fine ? 0 : -1;
 }
 
-/* Of an array's items: structs or texts of one length, where descr is not None, or numbers of its type. */
+/* Sets the dtype of an array's items: descr (structs, or texts of one length), or p->type's if descr is None. */
 static int
 read_descr(cwj_parameter *p, PyObject *descr, const char *who)
 {
@@ -69,7 +69,7 @@ read_descr(cwj_parameter *p, PyObject *descr, const char *who)
 int
 cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr, const char *who)
 {
-    /* Texts and handles may have types of their own, which the call path does not need. */
+    /* Texts and handles may have other types, which the call path does not need. */
     bool has_number = cwj_role_is(p->role, CWJ_TYPED | CWJ_COUNT);
     p->type = has_number ? cwj_library_type_find(name) : NULL;
     if (p->type == NULL && PyUnicode_GET_LENGTH(name) > 0 && has_number) {

@@ -1,18 +1,16 @@
-/* read.h: what a description says, checked. */
+/* read.h: reads the attributes of descriptions and checks them. */
 #pragma once
 
 #include "library/tables/tables.h"
 
-/* The attributes of an object: a new dict of our own, as reading one attribute may run Python code
- * that changes the others. NULL with an exception set. */
+/* Returns an object's attributes in a new dict, because reading one of them may run Python code that changes the
+ * others. NULL with an exception set. */
 PyObject *cwj_read_attributes(PyObject *given);
-/* A new list of those of each object, or NULL. */
+/* Returns a new list with the attributes of each object in a sequence; NULL with an exception set. */
 PyObject *cwj_read_list(PyObject *given, const char *name, const char *who);
 
-/* All of these return 0, or -1 with an exception set. */
-
-/* Takes such a dict apart, whose keys are all of `names`, which NULL ends; as by
- * PyArg_ParseTupleAndKeywords(). What is read is borrowed from the dict. */
+/* Parses such a dict by a format of PyArg_ParseTupleAndKeywords(). Its keys must be in `names`, which NULL ends.
+ * Objects are borrowed from the dict. Returns 0, or -1 with an exception set. */
 int cwj_read(PyObject *attributes, const char *format, char **names, ...);
-int cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr,
-                  const char *who); /* "": NULL */
+/* Sets the type, descr and item of a parameter; name "": no type. Returns 0, or -1 with an exception set. */
+int cwj_read_type(cwj_parameter *p, PyObject *name, PyObject *descr, const char *who);

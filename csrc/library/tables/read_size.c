@@ -1,10 +1,10 @@
-/* read_size.c: sizes that C functions and members of structs say. */
+/* read_size.c: reads the sizes that C functions return or members of structs hold. */
 #include "library/tables/dims.h"
 #include "library/tables/read.h"
 
 #include "base/errors.h"
 
-/* A parameter, whose pointer it is, or a dim. */
+/* Reads an operand: the index of a parameter, whose pointer is passed, or an integer as (dim, type). */
 static int
 read_operand(cwj_size *size, PyObject *given, PyObject *symbols, int most, const char *who)
 {

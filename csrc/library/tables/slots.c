@@ -1,7 +1,7 @@
-/* slots.c: single numbers between Python, slots and C's memory.
+/* slots.c: converts single numbers between Python, slots and C's memory.
  *
- * What is taken is the rule of base/numbers.h; strict parameters, among which an interface
- * chooses, take Python's own types and the NumPy type of just that name.
+ * base/numbers.h decides which numbers a type takes. Strict parameters, by which an interface chooses a function, take
+ * only Python's own types and the NumPy type of the same name.
  */
 #include "library/tables/slots.h"
 
@@ -44,7 +44,7 @@ cwj_scalar_count(const cwj_library_type *type, const cwj_slot *slot, npy_int64 *
     return type->kind != 'u' || slot->i >= 0;
 }
 
-/* Little-endian machines hold the narrower integer at the same address. */
+/* On little-endian machines, a narrower integer is at the same address. */
 void
 cwj_scalar_store(const cwj_library_type *type, const cwj_slot *slot, void *memory)
 {
@@ -59,15 +59,15 @@ cwj_scalar_load(const cwj_library_type *type, const void *memory, cwj_slot *slot
     memcpy(slot, memory, type->size);
     if (type->kind == 'b') {
         slot->i = slot->u != 0;
-    } else if (type->kind == 'i') { /* the sign of a narrow one fills the slot */
+    } else if (type->kind == 'i') { /* extends the sign */
         slot->i = (long long)(slot->u << shift) >> shift;
     }
 }
 
 /* ---- from Python ----------------------------------------------------------------- */
 
-/* 1 when object has just the type: Python's own where that is the native one, or NumPy's. 0, or
- * -1 with an exception set. */
+/* Returns 1 if the object's type is NumPy's for `type`, or Python's own if `type` is native; 0 if not; -1 with an
+ * exception set. */
 static int
 is_strictly(const cwj_library_type *type, PyObject *object)
 {
@@ -88,7 +88,7 @@ is_strictly(const cwj_library_type *type, PyObject *object)
            (type->kind == 'b' || !PyBool_Check(object));
 }
 
-/* A character that is one byte: U+0000 to U+00FF, as in Latin-1, so that what comes back goes in again. */
+/* Takes a character of one byte, U+0000 to U+00FF as in Latin-1, so that results can be passed back to C. */
 static cwj_fit
 take_character(PyObject *object, cwj_slot *slot)
 {
@@ -103,7 +103,7 @@ take_character(PyObject *object, cwj_slot *slot)
     return character < 256 ? CWJ_FITS : CWJ_NO_SUCH_VALUE;
 }
 
-/* What is taken most often, and fits. */
+/* Takes the most common number: an int that fits a signed type. */
 static inline bool
 take_int(const cwj_library_type *type, PyObject *object, cwj_slot *slot)
 {

@@ -1,11 +1,11 @@
-/* slots.h: numbers in slots: what thunks see, and how they come from Python and go back. */
+/* slots.h: converts numbers between Python and slots, which thunks read and write. */
 #pragma once
 
 #include "base/state.h"
 
 #include "base/numbers.h"
 
-/* ---- what thunks see ------------------------------------------------------ */
+/* ---- slots ---------------------------------------------------------------- */
 
 typedef union cwj_slot {
     long long i;
@@ -22,11 +22,11 @@ typedef union cwj_slot {
 } cwj_slot;
 
 typedef void cwj_thunk(cwj_slot *slots);
-/* Ends an object with what it wants besides. */
+/* Ends an object by a destructor that takes more values, `bound`. */
 typedef void cwj_end(void *object, const cwj_slot *bound);
 
 enum {
-    CWJ_MOST_BOUND = 8 /* values of that */
+    CWJ_MOST_BOUND = 8 /* values in `bound` */
 };
 
 /* ---- types of numbers ------------------------------------------------------- */
@@ -34,7 +34,7 @@ enum {
 typedef struct cwj_library_type {
     char kind; /* 'b', 'i', 'u', 'f', 'c'; 'g' for long double */
     bool text; /* C's char: a character of one byte in Python */
-    bool native; /* Python's own type has it */
+    bool native; /* strict parameters take Python's own type, too */
     int typenum; /* NumPy's */
     size_t size;
     const char *name;   /* "float64" */
@@ -47,15 +47,15 @@ cwj_is_integer(const cwj_library_type *type)
     return type != NULL && (type->kind == 'i' || type->kind == 'u');
 }
 
-/* NULL without exception: there is none of this name. */
+/* Returns NULL, without an exception, if there is no type of this name. */
 const cwj_library_type *cwj_library_type_find(PyObject *name);
 
-/* strict: see slots.c. Never CWJ_FITS_BY_NUMPY. */
+/* Stores a Python number in a slot. strict: see slots.c. Never returns CWJ_FITS_BY_NUMPY. */
 cwj_fit cwj_scalar_take(const cwj_library_type *type, bool strict, PyObject *object,
                         cwj_slot *slot);
-/* The text of what does not fit a number of this type, or a character; NULL with an exception set. */
+/* Returns the text of an error for an object that does not fit the type; NULL with an exception set. */
 PyObject *cwj_scalar_fault(cwj_fit fit, const cwj_library_type *type, PyObject *object);
-/* Of equal objects of C's the hash is equal: it is that of the address. */
+/* Equal objects of C have the same address, so this is their hash. */
 static inline Py_hash_t
 cwj_hash_address(const void *address)
 {
@@ -64,28 +64,28 @@ cwj_hash_address(const void *address)
     return hash == -1 ? -2 : hash;
 }
 
-/* What a value of the right kind that does not fit raises. Borrowed. */
+/* Returns the exception type for a value of the right kind that does not fit. Borrowed. */
 static inline PyObject *
 cwj_scalar_error(const cwj_library_type *type)
 {
     return type->text ? PyExc_ValueError : PyExc_OverflowError;
 }
-/* Raises what does not fit; NAME is what FORMAT is filled with: "attribute %U". Returns -1. */
+/* Raises the exception for an object that does not fit. format takes `name`: "attribute %U". Returns -1. */
 int cwj_scalar_refuse(cwj_fit fit, const cwj_library_type *type, PyObject *object,
                       const char *format, PyObject *name);
 PyObject *cwj_scalar_object(const cwj_library_type *type, const cwj_slot *slot);
-/* The same, in line for what is most usual. */
+/* Does the same, inline for the most common type. */
 static inline PyObject *
 cwj_number_object(const cwj_library_type *type, const cwj_slot *slot)
 {
     return type->typenum == NPY_FLOAT64 ? PyFloat_FromDouble(slot->d)
                                         : cwj_scalar_object(type, slot);
 }
-/* An enum's number (stolen) becomes the member of this value, where there is one in the dict. */
+/* Returns the enum member with this value, or `number` if the dict has none. Steals number, which may be NULL. */
 PyObject *cwj_enumerator(PyObject *members, PyObject *number);
 
-/* Between slots and memory of C's own type. */
+/* These copy a number between a slot and memory of the C type. */
 void cwj_scalar_store(const cwj_library_type *type, const cwj_slot *slot, void *memory);
 void cwj_scalar_load(const cwj_library_type *type, const void *memory, cwj_slot *slot);
-/* The value of an integer in a slot. False: too large. */
+/* Reads the value of an integer in a slot. Returns false if it is too large. */
 bool cwj_scalar_count(const cwj_library_type *type, const cwj_slot *slot, npy_int64 *value);

@@ -1,8 +1,7 @@
-/* tables.h: the tables behind a LibraryFunction.
+/* tables.h: declares the tables that describe a LibraryFunction.
  *
- * describe.c makes a cwj_library_function from a description
- * (cwrapjit/library/description.py, which explains all words used here), verify.c checks
- * what has to fit together; a call reads it and never changes it.
+ * describe.c makes a cwj_library_function from a description (cwrapjit/library/description.py explains all words used
+ * here), verify.c checks that its parts fit together, and calls only read it.
  */
 #pragma once
 
@@ -11,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Each list is an enum here, and in describe.c the words of descriptions. */
+/* Each list defines an enum here, and the words of descriptions in describe.c. */
 #define CWJ_NAMED(name, word, ...) CWJ_##name,
 #define CWJ_ENUM(type, LIST) \
     typedef enum type {      \
@@ -19,18 +18,18 @@
     } type
 #define CWJ_WORD(name, word, ...) word,
 
-/* What a role is about. */
+/* Properties of roles. */
 enum {
-    CWJ_TYPED = 1,     /* it needs a type */
-    CWJ_COUNT = 2,     /* it needs an integer type */
-    CWJ_GIVEN = 4,     /* an argument gives it, unless it is an output */
-    CWJ_INPUT = 8,     /* it cannot be an output */
-    CWJ_RETURNED = 16, /* C functions return it, too */
-    CWJ_PYTHON = 32,   /* Python code may run while it is taken: __index__, codecs, converters */
-    CWJ_OBJECT = 64,   /* of a class with a layout */
-    CWJ_MEMORY = 128,  /* C gets memory, into which results may point */
-    CWJ_COUNTED = 256, /* the frame keeps its length */
-    CWJ_FREED = 512,   /* returned memory that C may give away */
+    CWJ_TYPED = 1,     /* needs a type */
+    CWJ_COUNT = 2,     /* needs an integer type */
+    CWJ_GIVEN = 4,     /* comes from an argument unless it is an output */
+    CWJ_INPUT = 8,     /* cannot be an output */
+    CWJ_RETURNED = 16, /* C functions can also return it */
+    CWJ_PYTHON = 32,   /* taking it may run Python code: __index__, codecs, converters */
+    CWJ_OBJECT = 64,   /* has a class with a layout */
+    CWJ_MEMORY = 128,  /* C gets memory into which results may point */
+    CWJ_COUNTED = 256, /* the frame stores its lengths */
+    CWJ_FREED = 512,   /* if returned, C may give its memory away */
 };
 
 #define CWJ_ROLES(ROLE)                                                                       \
@@ -51,7 +50,7 @@ enum {
     ROLE(DATA, "data", CWJ_TYPED)                                                             \
     ROLE(LENGTH, "length", CWJ_COUNT)                                                         \
     ROLE(STATUS, "status", CWJ_COUNT | CWJ_RETURNED)                                          \
-    ROLE(NONE, "none", CWJ_RETURNED) /* of results */
+    ROLE(NONE, "none", CWJ_RETURNED) /* only of results */
 
 CWJ_ENUM(cwj_role, CWJ_ROLES);
 
@@ -90,7 +89,7 @@ CWJ_ENUM(cwj_owner, CWJ_OWNERS);
 
 CWJ_ENUM(cwj_order, CWJ_ORDERS);
 
-/* What C gets when a stride is negative. */
+/* The address that C gets if a stride is negative. */
 #define CWJ_NEGATIVES(NEGATIVE) \
     NEGATIVE(REFUSED, "")       \
     NEGATIVE(FIRST, "first")    \
@@ -98,11 +97,11 @@ CWJ_ENUM(cwj_order, CWJ_ORDERS);
 
 CWJ_ENUM(cwj_negative, CWJ_NEGATIVES);
 
-/* When check= is not asked. */
-#define CWJ_GOODS(GOOD)                                                            \
-    GOOD(GOOD_NEVER, "")                                                           \
-    GOOD(GOOD_ZERO, "zero")                                                        \
-    GOOD(GOOD_FROM_ZERO, "from zero") /* unsigned: not the largest, which is -1 */ \
+/* Results for which check= is not called. */
+#define CWJ_GOODS(GOOD)                                                                \
+    GOOD(GOOD_NEVER, "")                                                               \
+    GOOD(GOOD_ZERO, "zero")                                                            \
+    GOOD(GOOD_FROM_ZERO, "from zero") /* unsigned: any but the largest, which is -1 */ \
     GOOD(GOOD_THERE, "there") /* a pointer that is not NULL */
 
 CWJ_ENUM(cwj_good, CWJ_GOODS);
@@ -110,55 +109,53 @@ CWJ_ENUM(cwj_good, CWJ_GOODS);
 typedef struct cwj_argument {
     PyObject *name; /* owned, interned str */
     PyObject *annotation; /* owned str, "" for none */
-    PyObject *preset; /* owned: the default, or NULL where required */
+    PyObject *preset; /* owned: the default; NULL: required */
 } cwj_argument;
 
-/* A parameter of the C function, or what it returns. */
+/* A parameter of the C function, or its result. */
 typedef struct cwj_parameter {
     cwj_role role;
-    cwj_intent intent; /* of what C returns: out, unless it is a status */
-    const cwj_library_type *type; /* NULL: no number */
-    PyArray_Descr *descr; /* owned: of an array's items, which may be structs; NULL: of any type */
-    int argument; /* or -1 */
+    cwj_intent intent; /* of results: out, or in for a status */
+    const cwj_library_type *type; /* NULL: not a number */
+    PyArray_Descr *descr; /* owned: dtype of an array's items; NULL: any */
+    int argument; /* its index, or -1 */
     int ndim;
     cwj_dim *dims; /* owned: ndim of them */
     cwj_dim value;
-    uint64_t strided; /* bit d: a stride parameter passes on how axis d lies */
-    uint64_t backwards; /* bit d: also when it runs backwards */
-    uint64_t lowest; /* bit d: from its lowest address, not the first item's */
-    cwj_negative negative; /* of a stride */
+    uint64_t strided; /* bit d: a parameter passes the stride of axis d to C */
+    uint64_t backwards; /* bit d: this stride may be negative */
+    uint64_t lowest; /* bit d: then C gets the lowest address, not the first item's */
+    cwj_negative negative; /* of stride parameters */
     cwj_order order;
     int by_pointer, optional; /* flags */
-    int discarded; /* flag: it would be a result, but nobody wants it */
-    int is_model; /* flag: a struct that C gives back may be a copy of this one */
+    int discarded; /* flag: C writes it, but calls do not return it */
+    int is_model; /* flag: a struct that C returns may be a copy of this one */
     bool is_capacity; /* arrays have this length before the call; C may write a smaller one */
     int of, axis;
-    int symbol; /* or -1 */
-    int lengths_at; /* of buffers, items and lists: where the frame keeps their lengths */
+    int symbol; /* its index, or -1 */
+    int lengths_at; /* of CWJ_COUNTED roles: index of their lengths in the frame */
     PyObject *cls; /* owned */
-    struct cwj_struct_layout *layout; /* owned: that of cls, of structs and handles; else NULL */
-    PyObject *known; /* owned dict, of functions: what cls has made of some objects; or NULL */
-    PyObject *item; /* owned str: of an address, as of cwj_pointer; NULL: it is none */
-    PyTypeObject *container; /* one of tuple, list, set: borrowed */
-    void (*free)(void *); /* ends memory that C gave away; NULL: nothing to do */
+    struct cwj_struct_layout *layout; /* owned: of cls, for structs and handles; or NULL */
+    PyObject *known; /* owned dict: results that the converter cls keeps; or NULL */
+    PyObject *item; /* owned str: of an address, see cwj_pointer; else NULL */
+    PyTypeObject *container; /* borrowed: tuple, list, set or NULL */
+    void (*free)(void *); /* frees memory that C gave away; NULL: not needed */
     PyObject *name; /* owned str */
-    cwj_owner owner; /* of what C gives back */
-    PyObject
-        *encoding; /* owned str, of texts: a codec's name, "fs" for what os.fsencode() has, or NULL,
-                           which is UTF-8 */
-    bool bytes; /* of texts that come back: bytes, not str */
+    cwj_owner owner; /* of outputs */
+    PyObject *encoding; /* owned str: the texts' codec, "fs" for os.fsencode(), NULL for UTF-8 */
+    bool bytes; /* texts are returned as bytes, not str */
     int nbound;
-    int *bound; /* owned: parameters whose values the end of what C gives away needs, too */
-    /* Of what C returns alone: */
-    int readonly; /* "array": what it points to is const */
+    int *bound; /* owned: parameters whose values free= also needs */
+    /* Only of results: */
+    int readonly; /* "array": its items are const */
     int nbases;
     int *bases; /* owned: arguments that it may point into */
-    PyObject *library; /* owned: what keeps memory of the library's, or NULL */
+    PyObject *library; /* owned: keeps the library's memory alive; or NULL */
 } cwj_parameter;
 
-/* After the call an instance keeps an argument alive, because C points to it. */
+/* After the call, an instance keeps an argument alive because C may point to it. */
 typedef struct cwj_keep {
-    int keeper; /* a parameter; nparameters: what is returned; one more: the library */
+    int keeper; /* a parameter; nparameters: the result; nparameters + 1: the library */
     int kept; /* a parameter */
 } cwj_keep;
 
@@ -169,73 +166,72 @@ enum {
 typedef struct cwj_library_function {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    vectorcallfunc usual; /* while vectorcall is the one that looks at the library's text */
+    vectorcallfunc usual; /* replaces vectorcall when all compiler messages are reported */
     cwj_thunk *thunk;
     int narguments, nparameters, npositional, nonly_positional, nsymbols, nresults, nbuffers,
         nlengths;
     int nlengths_read; /* symbols that C may change */
-    bool
-        simple; /* at most CWJ_MOST_SIMPLE numbers and instances in, one of these or nothing out: see take_quick.c */
-    bool has_written; /* memory that the caller gives */
+    bool simple; /* see is_simple() in describe.c */
+    bool has_written; /* C writes memory that the caller passes */
     bool has_instances;
     bool has_streams;
     int keep_gil; /* flags, these three */
-    int may_overlap; /* what it writes may share memory with other arguments */
-    int stable; /* leaves memory where it is that arrays look into */
+    int may_overlap; /* written memory may be shared with other arguments */
+    int stable; /* C neither moves nor frees memory that arrays look into */
     cwj_argument *arguments; /* owned */
     cwj_parameter *parameters; /* owned */
     cwj_parameter result;
     int nkeeps;
     cwj_keep *keeps; /* owned */
-    int replaces; /* flag: what they keep takes the place of what a call before has kept */
+    int replaces; /* flag: keeps replace those of the previous call */
     int nsizes;
-    cwj_size *sizes; /* owned: what other symbols depend on comes first */
-    bool sized_after; /* results have such sizes: they count after the call */
-    bool presets; /* symbols have the value of hidden parameters */
-    PyObject *described; /* owned list, for __signature__: arguments as described, returns */
+    cwj_size *sizes; /* owned: each after those that it depends on */
+    bool sized_after; /* results have such sizes, which are computed after the call */
+    bool presets; /* hidden parameters give symbols their values */
+    PyObject *described; /* owned list for __signature__: the described arguments, returns */
     size_t frame_size; /* see cwj_library_frame_size() */
     PyObject *symbols; /* owned tuple of str */
     PyObject *check; /* owned, or NULL */
-    cwj_good good; /* what check need not be asked about */
-    int reads_errno; /* flag: check wants it, too */
+    cwj_good good; /* results for which check is not called */
+    int reads_errno; /* flag: check also gets errno */
     int nchecked;
-    int *checked; /* owned: arguments that check wants, too */
+    int *checked; /* owned: arguments that check also gets */
     PyObject *owner; /* owned: the code */
     PyObject *who; /* owned str: "gsl.hypot()" */
     PyObject *signature; /* owned str: C's */
     PyObject *c_name; /* owned, interned str */
     void *address;
-    struct cwj_library_guard *guard; /* owned: debug=True; NULL: without */
-    bool faulted; /* with a guard: once at least */
+    struct cwj_library_guard *guard; /* owned: of debug=True, or NULL */
+    bool faulted; /* with a guard: a call has faulted */
     PyObject *dict; /* owned: __name__, __doc__ ... */
-    PyObject *shown; /* owned: inspect.Signature, made when asked for */
+    PyObject *shown; /* owned: inspect.Signature, made at the first request */
     PyObject *weakrefs;
 } cwj_library_function;
 
-/* Fills a zeroed function from a description's attributes, as of cwj_read_attributes(). *guard: what
- * they say of it, borrowed. Returns 0, or -1 with an exception set. */
+/* Fills a zeroed function from a description's attributes (see cwj_read_attributes()). *guard becomes their `guard`,
+ * borrowed. Returns 0, or -1 with an exception set. */
 int cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **guard);
-/* The last step of that: see verify.c. */
+/* Checks that the tables fit together: see verify.c. Returns 0, or -1 with an exception set. */
 int cwj_library_verify(const cwj_library_function *self, const char *who);
-/* True when arrays that C writes, or returns a part of, are as long as the symbol says. */
+/* True if an array that C writes has the symbol in a dim, or if the result lies in an argument. */
 bool cwj_is_capacity(const cwj_library_function *self, int symbol);
-/* True when a C function or a member of a struct says a dim of it. */
+/* True if one of self->sizes gives a dim of the parameter. */
 bool cwj_has_size(const cwj_library_function *self, const cwj_parameter *p);
-/* True for memory that the caller gives and C writes. */
+/* True for memory that the caller passes and C writes. */
 static inline bool
 cwj_is_written_memory(const cwj_parameter *p)
 {
     return (p->role == CWJ_ARRAY || p->role == CWJ_BUFFER || p->role == CWJ_HANDLE) &&
            p->intent == CWJ_INTENT_INOUT;
 }
-/* True for a symbol that C may write, so that it has another value after the call. */
+/* True if the parameter has a symbol whose value C may change. */
 static inline bool
 cwj_is_written_length(const cwj_parameter *p)
 {
     return p->symbol >= 0 && (p->role == CWJ_LENGTH || (p->role == CWJ_HIDDEN && p->by_pointer) ||
                               (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN));
 }
-/* True for what a call returns, or a part of it. */
+/* True if a call returns it, alone or in a tuple. */
 static inline bool
 cwj_is_result(const cwj_parameter *p)
 {
@@ -246,4 +242,4 @@ cwj_is_result(const cwj_parameter *p)
     return p->role == CWJ_DATA || (p->role == CWJ_VALUE && p->intent != CWJ_INTENT_IN) ||
            (out && p->role != CWJ_NONE && cwj_role_is(p->role, CWJ_RETURNED));
 }
-void cwj_library_clear(cwj_library_function *self); /* what describe made */
+void cwj_library_clear(cwj_library_function *self);

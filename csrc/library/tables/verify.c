@@ -1,10 +1,10 @@
-/* verify.c: what has to fit together in a description, so that calls can rely on it. */
+/* verify.c: checks that the parts of a description fit together, so that calls can rely on it. */
 #include "base/errors.h"
 #include "library/tables/tables.h"
 
 /* ---- parameters ---------------------------------------------------------------------- */
 
-/* In these, NULL: nothing is wrong. */
+/* This and the other *_fault() functions return the text of an error, or NULL if nothing is wrong. */
 static const char *
 type_fault(const cwj_parameter *p)
 {
@@ -24,7 +24,6 @@ type_fault(const cwj_parameter *p)
     return NULL;
 }
 
-/* What is wrong with a parameter on its own. */
 static const char *
 parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
 {
@@ -139,12 +138,12 @@ cwj_is_capacity(const cwj_library_function *self, int symbol)
     return found;
 }
 
-/* Who gives a symbol its value, and when. */
+/* What needs the value of a symbol, and what sets it. */
 typedef struct sources {
-    bool needed;  /* before the call */
-    bool given;   /* by an argument: before the call */
-    bool written; /* by C, that sees no value before */
-    bool later;   /* C writes it */
+    bool needed;  /* its value is needed before the call */
+    bool given;   /* an argument or a size sets it before the call */
+    bool written; /* C sets it and gets no value before */
+    bool later;   /* C may write it */
 } sources;
 
 static sources
@@ -222,7 +221,7 @@ check_sizes(const cwj_library_function *self, const char *who)
 
 /* ---- the result ---------------------------------------------------------------------- */
 
-/* Memory that ends with the call cannot be what a result points into. */
+/* A result must not point into memory that is freed at the end of the call. */
 static const char *
 base_fault(const cwj_library_function *self)
 {
