@@ -1,4 +1,4 @@
-/* library.c: what the extension module gets from this folder: types, and functions for cwrapjit.library. */
+/* library.c: adds this folder's types, and functions for cwrapjit.library, to the extension module. */
 #include "library/library.h"
 
 #include "library/callbacks/callback.h"

@@ -1,4 +1,4 @@
-/* library.h: the front end of libraries. */
+/* library.h: declares the entry points of the front end library(). */
 #pragma once
 
 #include "base/state.h"

@@ -1,9 +1,7 @@
 /* library_function.c: type cwrapjit.LibraryFunction.
  *
- * Name and docstring live in the instance's __dict__, as for Python's functions. As an
- * attribute of a class it binds as a method. It owns the compiled thunk, and through it
- * the library.
- */
+ * Name and docstring lie in the instance's __dict__, as for Python's functions. As an attribute of a class it binds as
+ * a method. It owns the compiled thunk, which keeps the library alive. */
 #include "library/library.h"
 
 #include "base/diagnosis.h"
@@ -20,7 +18,7 @@
 
 /* ---- attributes ------------------------------------------------------------------- */
 
-/* inspect is slow to import, so this waits until somebody asks. */
+/* Made on first use, as inspect is slow to import. */
 static PyObject *
 get_shown(PyObject *op, void *Py_UNUSED(closure))
 {
@@ -48,7 +46,7 @@ get_tier_error(PyObject *op, void *Py_UNUSED(closure))
     return environment == NULL ? Py_NewRef(Py_None) : cwj_diagnosis_error(state, environment, who);
 }
 
-/* Calls go through here until all is reported that the compiler refuses in the library's text. */
+/* Makes calls until all errors are reported that the system's compiler finds in the library's text. */
 static PyObject *
 call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -69,7 +67,7 @@ call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwna
 
 /* ---- the capsule ------------------------------------------------------------------- */
 
-/* The context is the function, whose signature is the capsule's name. */
+/* The capsule's context is the function, which owns the signature, the capsule's name. */
 static void
 end_capsule(PyObject *capsule)
 {
@@ -89,7 +87,7 @@ get_capsule(PyObject *op, void *Py_UNUSED(closure))
     }
     PyObject *capsule = PyCapsule_New(self->address, name, end_capsule);
     if (capsule != NULL) {
-        PyCapsule_SetContext(capsule, Py_NewRef(op)); /* never fails for a sound capsule */
+        PyCapsule_SetContext(capsule, Py_NewRef(op)); /* cannot fail for a valid capsule */
     }
     return capsule;
 }
@@ -121,7 +119,7 @@ static PyMethodDef function_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* Pointers to the C function are equal to it. */
+/* The hash of the address, as Pointers to the C function are equal to it. */
 static Py_hash_t
 function_hash(PyObject *op)
 {
@@ -153,7 +151,7 @@ function_repr(PyObject *op)
 
 /* ---- making one ------------------------------------------------------------------------- */
 
-/* Once for all calls: nothing that Python code does to a class changes what the function takes and returns. */
+/* Finds the layouts once, so that later changes of a class do not change the types that the function takes. */
 static int
 find_layouts(cwj_library_function *self)
 {
@@ -223,7 +221,7 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
     return 0;
 }
 
-/* Only what may lie in a cycle with others goes: a call may need the rest. */
+/* Clears only members that may be part of a cycle: a call may need the others. */
 static int
 function_clear(PyObject *op)
 {

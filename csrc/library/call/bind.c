@@ -1,4 +1,4 @@
-/* bind.c: from vectorcall's arguments to one object per argument, as Python binds them. */
+/* bind.c: finds the object for each argument among vectorcall's arguments, by Python's rules. */
 #include "library/call/steps.h"
 
 #include "base/bind.h"
@@ -9,8 +9,7 @@ refuse_arguments(const void *frame, PyObject *text)
     cwj_library_refuse(frame, PyExc_TypeError, "%U", text);
 }
 
-/* None for an argument that may be absent is the same as absent; a default that is None
- * means NULL. */
+/* None stands for the default of an argument that has one; a default of None makes it absent. */
 int
 cwj_library_bind(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nargs,
                  PyObject *kwnames)

@@ -1,14 +1,13 @@
-/* call.c: a call of a LibraryFunction.
+/* call.c: calls a LibraryFunction, in these steps:
  *
- *     bind   arguments by position and name, defaults
- *     take   numbers, arrays, texts: types and values
- *     solve  symbols from shapes; all dims checked; what is written shares no memory
- *     fill   hidden integers, strides, new outputs
- *     run    the thunk, without the GIL; the status
- *     pack   results
+ *     bind   finds arguments by position and name, adds defaults
+ *     take   checks types and values of numbers, arrays, texts, and puts them into slots
+ *     solve  computes symbols from shapes, checks all dims and that written memory does not overlap other memory
+ *     fill   computes hidden integers and strides, allocates outputs
+ *     run    runs the thunk, without the GIL, and checks the status
+ *     pack   makes Python objects of results
  *
- * Functions of numbers and instances alone have a short way of their own, without a frame: see take_quick.c.
- */
+ * Functions of numbers and instances alone usually need no frame: see take_quick.c. */
 #include "base/errors.h"
 #include "base/raised.h"
 #include "library/callbacks/callback.h"
@@ -26,7 +25,7 @@ enum {
 
 /* ---- running ------------------------------------------------------------------- */
 
-/* error: where errno goes, which others may set before the GIL is back; or NULL. */
+/* error: receives errno, which taking the GIL may change; or NULL. */
 static inline void
 run_code(const cwj_library_function *function, cwj_slot *slots, int *error)
 {
@@ -39,7 +38,7 @@ run_code(const cwj_library_function *function, cwj_slot *slots, int *error)
     *error = errno;
 }
 
-/* Closures that were made for a call tell threads without calls of their own where exceptions go. */
+/* Tells closures made for a call where exceptions go if C calls them on a thread without a call of its own. */
 static void
 tell_closures(const cwj_library_frame *frame, cwj_watch *watch)
 {
@@ -54,7 +53,7 @@ tell_closures(const cwj_library_frame *frame, cwj_watch *watch)
     }
 }
 
-/* C may call Python. frame: NULL for none. */
+/* Runs a thunk that may call Python callables. frame may be NULL. */
 static void
 run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, int *error,
             const cwj_library_frame *frame)
@@ -77,7 +76,7 @@ run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil
     cwj_watch_end(&watch);
 }
 
-/* Afterwards there may be an exception: of C code that calls PyErr_Format(), or of callbacks. */
+/* Afterwards an exception may be set, by a callback or by C code that calls PyErr_Format(). */
 static inline void
 run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, int *error,
           const cwj_library_frame *frame)
@@ -97,7 +96,7 @@ run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, 
 
 /* ---- the frame -------------------------------------------------------------------- */
 
-/* The parts of a frame, one behind the other; largest alignments first, so that there are no gaps. */
+/* The parts of a frame in the order of memory: largest alignments first, so that there are no gaps. */
 #define FRAME_PARTS(PART, function)          \
     PART(slots, (function)->nparameters + 1) \
     PART(targets, (function)->nparameters)   \
@@ -124,7 +123,7 @@ cwj_library_frame_size(const cwj_library_function *function)
     return 0 FRAME_PARTS(SIZE_OF_PART, function);
 }
 
-/* memory is aligned and zeroed, of function->frame_size bytes. */
+/* memory: function->frame_size bytes, zeroed and aligned for any type. */
 static void
 frame_open(cwj_library_frame *frame, cwj_library_function *function, char *memory)
 {
@@ -135,7 +134,7 @@ frame_open(cwj_library_frame *frame, cwj_library_function *function, char *memor
     }
 }
 
-/* From here on nobody closes what C works on, and what is replaced stays, until frame_close(). */
+/* Until frame_close() no instance among the arguments can be closed, and objects that get replaced stay alive. */
 static bool
 begin_call(cwj_library_frame *frame)
 {
@@ -203,8 +202,7 @@ take_one(cwj_library_frame *frame, int k)
     return status;
 }
 
-/* Pointers last: the Python code that runs for other arguments may resize an array, or free a C
- * object. */
+/* Takes pointers last: taking other arguments may run Python code, which may resize an array or free a C object. */
 static int
 take_all(cwj_library_frame *frame)
 {
@@ -256,7 +254,7 @@ call_long(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nargs, PyO
     return runs ? cwj_library_pack(frame) : NULL;
 }
 
-/* For interfaces: marks arguments whose type does not fit; other faults are for a call to raise. */
+/* Marks arguments whose type does not fit, for an interface. Other errors are left for the call to raise. */
 static int
 judge(cwj_library_frame *frame, PyObject *verdict)
 {
@@ -293,7 +291,6 @@ find_fits(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nargs, PyO
     return verdict;
 }
 
-/* The frame of a usual call is on the C stack. */
 static PyObject *
 in_frame(PyObject *(*steps)(cwj_library_frame *, PyObject *const *, Py_ssize_t, PyObject *),
          cwj_library_function *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
@@ -323,7 +320,7 @@ use_quick(const cwj_quick *quick, Py_ssize_t change)
     }
 }
 
-/* Slots were taken. */
+/* Makes a call whose slots cwj_library_take_quick() has filled. */
 static PyObject *
 call_quick(cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {

@@ -1,4 +1,4 @@
-/* evaluate.c: the values of dims in a call. */
+/* evaluate.c: computes the values of dims in a call. */
 #include "library/call/steps.h"
 
 int

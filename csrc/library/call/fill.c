@@ -1,4 +1,4 @@
-/* fill.c: what shapes say, once all symbols are known: hidden integers, strides, new outputs. */
+/* fill.c: computes hidden integers and strides and makes new outputs, once all symbols are known. */
 #include "library/call/steps.h"
 #include "library/objects/instance.h"
 
@@ -27,7 +27,7 @@ make_array(cwj_library_frame *frame, int k)
     if (cwj_library_shape(frame, parameter, shape) < 0) {
         return -1;
     }
-    /* Zeros: a routine may return early and write nothing, as BLAS does of matrices without columns. */
+    /* Zeros: a routine may return early and write nothing, as BLAS does for matrices without columns. */
     frame->made[k] =
         PyArray_Zeros(parameter->ndim, shape, (PyArray_Descr *)Py_NewRef(parameter->descr),
                       parameter->order == CWJ_ORDER_F);
@@ -38,7 +38,7 @@ make_array(cwj_library_frame *frame, int k)
     return 0;
 }
 
-/* Room for the pointers of a list, and a NULL behind them. */
+/* Makes zeroed memory for the pointers of a list and a final NULL. */
 static int
 make_list(cwj_library_frame *frame, int k)
 {
@@ -58,7 +58,7 @@ make_list(cwj_library_frame *frame, int k)
     return 0;
 }
 
-/* k: nparameters for what C returns. */
+/* k: the parameter, or nparameters for what C returns. */
 static int
 make_struct(cwj_library_frame *frame, int k, cwj_struct_layout *layout, cwj_slot *slot)
 {
@@ -66,8 +66,8 @@ make_struct(cwj_library_frame *frame, int k, cwj_struct_layout *layout, cwj_slot
     return frame->made[k] == NULL ? -1 : 0;
 }
 
-/* How axis `axis` of an array lies, in elements. Of an axis with one element, or of an array
- * with none, what a contiguous array would have: libraries check leading dimensions. */
+/* The stride of an array's axis in elements. For an axis of one element, or an array of none, it is a contiguous
+ * array's, because libraries check leading dimensions. */
 static npy_int64
 stride_of(PyArrayObject *array, int axis, cwj_order order)
 {
@@ -115,7 +115,7 @@ fill_one(cwj_library_frame *frame, int k)
         return out ? make_list(frame, k) : 0;
     case CWJ_STRUCT:
         return out ? make_struct(frame, k, parameter->layout, &frame->slots[k + 1]) : 0;
-    case CWJ_LENGTH: /* where an array has this length, C finds it there before the call */
+    case CWJ_LENGTH: /* if an argument says this length, C can read it before it writes another */
         if (parameter->symbol >= 0 && frame->sources[parameter->symbol] >= 0) {
             return put_integer(frame, k, frame->symbols[parameter->symbol]);
         }
@@ -134,7 +134,7 @@ fill_one(cwj_library_frame *frame, int k)
     default:
         return 0;
     }
-    frame->slots[k + 1].p = &frame->targets[k]; /* where C writes it */
+    frame->slots[k + 1].p = &frame->targets[k]; /* C writes the output there */
     return 0;
 }
 
@@ -147,7 +147,7 @@ cwj_library_fill(cwj_library_frame *frame)
             return -1;
         }
     }
-    for (int k = 0; k < function->nparameters; k++) { /* outputs, too, are there now */
+    for (int k = 0; k < function->nparameters; k++) { /* last, as they need the outputs */
         if (function->parameters[k].role == CWJ_STRIDE && fill_stride(frame, k) < 0) {
             return -1;
         }

@@ -1,4 +1,4 @@
-/* keep.c: what keeps the memory alive that results lie in, or point to. */
+/* keep.c: keeps memory alive that results lie in or point to. */
 #include "base/errors.h"
 #include "library/call/steps.h"
 #include "library/objects/looks.h"
@@ -13,8 +13,8 @@ end_view(PyObject *capsule)
     Py_DECREF((PyObject *)PyCapsule_GetPointer(capsule, VIEW));
 }
 
-/* What keeps an argument's memory in place; new reference. Of a bytearray and its like that
- * is a memoryview, in a capsule so that nobody can release it. */
+/* An object that keeps an argument's memory in place; new reference. For a bytearray or similar it is a memoryview,
+ * inside a capsule so that Python code cannot release it. */
 static PyObject *
 pin(PyObject *given)
 {
@@ -30,7 +30,7 @@ pin(PyObject *given)
     return capsule;
 }
 
-/* What has the memory of an argument: itself or, where an instance lies in others, those. */
+/* Appends what has the memory of an argument: the argument itself, or the bases of an instance that lies in others. */
 static int
 append_base(PyObject *list, PyObject *given)
 {
@@ -63,7 +63,7 @@ cwj_library_gets_memory(const cwj_library_function *function)
     return found;
 }
 
-/* The memory that C gets: a new list. */
+/* A new list of what has the memory of all arguments, or NULL. */
 static PyObject *
 list_memory(const cwj_library_frame *frame)
 {
@@ -78,7 +78,7 @@ list_memory(const cwj_library_frame *frame)
     return list;
 }
 
-/* The arguments that a result points into: a new list. */
+/* A new list of what has the memory of the arguments that a result is said to point into, or NULL. */
 static PyObject *
 list_bases(const cwj_library_frame *frame, const cwj_parameter *result)
 {
@@ -96,7 +96,7 @@ PyObject *
 cwj_library_base(const cwj_library_frame *frame, const cwj_parameter *result)
 {
     if (result->owner != CWJ_OWNER_ARGUMENT) {
-        return Py_NewRef(frame->function->owner); /* memory of the library's */
+        return Py_NewRef(frame->function->owner); /* the library's memory */
     }
     PyObject *list = list_bases(frame, result);
     PyObject *base = list == NULL                 ? NULL
@@ -121,7 +121,7 @@ cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
         int status = given == NULL  ? 0
                      : kept == NULL ? -1
                      : is_instance && self->owned
-                         ? 0 /* as of handles that C gives away */
+                         ? 0 /* as for handles that C gives away */
                          : cwj_references_put(self, self->pointer, kept, kept);
         if (status == 0 && is_instance) {
             cwj_sharing sharing = self->owned   ? CWJ_SHARES_NOTHING
@@ -138,8 +138,8 @@ cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
     return 0;
 }
 
-/* Of a property's setter, what is set takes the place of what was. Arrays may look into that: then both are
- * kept. */
+/* For a property's setter: the new value (NULL: none) takes the place of the old one. If arrays look into what the old
+ * one leads to, both are kept. */
 static int
 keep_in_place(cwj_instance *self, const cwj_keep *place, PyObject *kept)
 {
@@ -150,7 +150,7 @@ keep_in_place(cwj_instance *self, const cwj_keep *place, PyObject *kept)
                           : cwj_references_put(self, self->pointer, kept, kept);
 }
 
-/* C points to the argument from then on. */
+/* Has `self` keep the argument of keep->kept, as C points to it from now on. */
 static int
 keep_one(const cwj_library_frame *frame, cwj_instance *self, const cwj_keep *keep)
 {
@@ -167,7 +167,7 @@ keep_one(const cwj_library_frame *frame, cwj_instance *self, const cwj_keep *kee
                  : replaces   ? keep_in_place(self, keep, kept)
                               : cwj_references_put(self, self->pointer, kept, kept);
     if (status == 0 && cwj_is_instance(kept) &&
-        role == CWJ_STRUCT) { /* C keeps a copy of its pointers */
+        role == CWJ_STRUCT) { /* by value: C keeps a copy of its pointers */
         status = cwj_references_copy(self, self->pointer, kept, frame->slots[k + 1].p,
                                      ((cwj_instance *)kept)->layout->size, true, CWJ_IS_A_COPY);
     }
@@ -189,7 +189,7 @@ cwj_library_keep(const cwj_library_frame *frame, int k, PyObject *instance)
     return 0;
 }
 
-/* 1, 0, or -1 with an exception set. */
+/* Returns 1, 0, or -1 with an exception set. */
 static int
 has_writeable_memory(PyObject *given)
 {
@@ -219,8 +219,8 @@ cwj_library_may_write(const cwj_library_frame *frame, const cwj_parameter *resul
     return writeable;
 }
 
-/* What keeps the memory behind a pointer into arguments: a tuple, or the library. owner: the instance that has
- * this memory, or NULL. The usual cases are first. */
+/* What keeps the memory alive that a pointer into arguments leads to: a tuple, or the library. owner: the instance that
+ * owns this memory, or NULL. The usual cases come first. */
 static PyObject *
 keepers_among_arguments(const cwj_library_frame *frame, const cwj_parameter *result,
                         PyObject *owner)
@@ -241,7 +241,7 @@ keepers_among_arguments(const cwj_library_frame *frame, const cwj_parameter *res
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
         has_instance |= cwj_is_instance(PyList_GET_ITEM(list, i));
     }
-    /* Without one the library keeps what pointers in there point to. */
+    /* If there is no instance, the library keeps the objects that pointers in this memory point to. */
     bool needs_library = !has_instance && result->library != NULL;
     if (list != NULL && (!needs_library || PyList_Append(list, result->library) == 0) &&
         (owner == NULL || cwj_append_once(list, owner) == 0)) {

@@ -1,4 +1,4 @@
-/* lengths.c: lengths that C wrote, and outputs cut to them. */
+/* lengths.c: reads the lengths that C wrote, and cuts outputs to them. */
 #include "library/call/steps.h"
 #include "library/objects/foreign_memory.h"
 
@@ -21,7 +21,7 @@ read_length(cwj_library_frame *frame, int k)
     return 0;
 }
 
-/* The output of parameter k gets the shape that its dims say now. */
+/* Replaces the output of parameter k by a view of the shape that its dims have after the call. */
 static int
 cut_output(cwj_library_frame *frame, int k)
 {

@@ -1,13 +1,11 @@
-/* overlap.c: arrays that C writes must not share memory with others, nor have several items in
- * one place; nor may an array lie in a struct that C writes, or the other way round. Structs
- * among each other may be the same: C's functions on them are made for that, add(&a, &a, &b).
- */
+/* overlap.c: refuses arrays that C writes if they share memory with other arguments or have several items in one place,
+ * and arrays inside a struct that C writes, or the reverse. Two structs may be the same, as in add(&a, &a, &b). */
 #include "library/call/steps.h"
 #include "library/objects/instance.h"
 
 #include "base/extent.h"
 
-/* Where parameter k reads or writes what the caller gave. */
+/* The caller's memory that C reads or writes through parameter k; empty if there is none. */
 static cwj_extent
 extent_of(const cwj_library_frame *frame, int k)
 {
@@ -52,7 +50,7 @@ check_pair(const cwj_library_frame *frame, int k, cwj_extent one, int other)
     return shared == 0 ? 0 : -1;
 }
 
-/* One array that C writes, against what C reads and what it writes behind this one. */
+/* Checks memory that C writes against memory that C only reads, and memory that it writes through later parameters. */
 static int
 check_written(const cwj_library_frame *frame, int k)
 {

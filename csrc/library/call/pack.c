@@ -1,9 +1,7 @@
-/* pack.c: from slots to what the call returns: None, one object, or a tuple.
+/* pack.c: makes what a call returns from slots: None, one object, or a tuple.
  *
- * What C returned and what it gave back through parameters is packed by the same functions: `at` is
- * where it lies, in slot 0 or in the target of a parameter. A pointer that somebody came to own is
- * NULL there afterwards.
- */
+ * The same functions pack what C returned and what it wrote through parameters: `at` is slot 0, or the target of a
+ * parameter. Once a Python object owns a pointer, they set it to NULL there. */
 #include "base/raised.h"
 #include "library/objects/foreign_memory.h"
 #include "library/objects/instance.h"
@@ -13,7 +11,7 @@
 
 /* ---- one result ------------------------------------------------------------------------------ */
 
-/* An array at data, or a new one without items for NULL. data's ownership is taken. */
+/* An array over data, whose ownership is taken. If data is NULL, a new array, which must have no items. */
 static PyObject *
 pack_memory(const cwj_library_frame *frame, const cwj_parameter *p, const npy_intp *shape,
             void *data, PyObject *base, bool writeable)
@@ -52,7 +50,7 @@ pack_array(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
     return packed;
 }
 
-/* What the end of the object wants besides, as C had it. */
+/* Lists the values, as C got them, that ending the object needs, too. */
 static void
 list_bound(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *values)
 {
@@ -77,7 +75,7 @@ bind(const cwj_library_frame *frame, const cwj_parameter *p)
     return bound;
 }
 
-/* Not for a class that was described later: its objects must not be ended wrongly. Returns 0, or -1. */
+/* Sets *bound for a new object. If free= was said too late for this function, refuses to end the object wrongly. */
 static int
 bind_end(const cwj_library_frame *frame, const cwj_parameter *p, cwj_bound **bound)
 {
@@ -91,7 +89,7 @@ bind_end(const cwj_library_frame *frame, const cwj_parameter *p, cwj_bound **bou
     return p->nbound == 0 || (*bound = bind(frame, p)) != NULL ? 0 : -1;
 }
 
-/* An object that C gave away. Until there is an instance it is at->p's. */
+/* Makes an instance that owns an object that C gave away. If bind_end() fails, cwj_library_drop() ends the object. */
 static PyObject *
 pack_gift(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
 {
@@ -118,7 +116,7 @@ cwj_library_pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p
     return instance;
 }
 
-/* What C stores in an output is given away, unless nothing ends it and it may lie in memory that C gets. */
+/* C gives objects away. One in an output that nothing ends may instead lie in memory that C got from the caller. */
 static bool
 is_gift(const cwj_library_frame *frame, const cwj_parameter *p)
 {
@@ -160,7 +158,7 @@ pack_address(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *a
     return made;
 }
 
-/* Texts are in memory of C's, which codecs of Python's must not keep: those get a copy. */
+/* Decodes a text in C's memory. Codecs written in Python could keep that memory, so they get a copy. */
 static PyObject *
 decode(const cwj_parameter *p, const char *text, Py_ssize_t length)
 {
@@ -188,8 +186,8 @@ text_or_none(const cwj_parameter *p, const char *text)
     return text == NULL ? Py_NewRef(Py_None) : decode(p, text, (Py_ssize_t)strlen(text));
 }
 
-/* A list of texts or handles, as long as its dim says, or up to a NULL. What is in a list that C returns is not
- * given away; of what it stores in ours, pointers that somebody came to own are NULL afterwards. */
+/* A list of texts or handles: as many as its dim says, or up to a NULL. If C returned the list, it keeps the items; in
+ * an output, pointers that an instance now owns become NULL. */
 static PyObject *
 pack_list(const cwj_library_frame *frame, const cwj_parameter *p, void **pointers)
 {
@@ -217,7 +215,7 @@ pack_list(const cwj_library_frame *frame, const cwj_parameter *p, void **pointer
     return list;
 }
 
-/* True for a length that C writes. */
+/* True if C writes the length. */
 static bool
 is_written(const cwj_library_function *function, int symbol)
 {
@@ -230,8 +228,7 @@ is_written(const cwj_library_function *function, int symbol)
     return false;
 }
 
-/* An array of char that the call has made: the text in it, up to the first NUL; bytes up to the length
- * that C has written, where there is one. */
+/* The text in an array of char, up to the first NUL; for bytes whose length C has written, the whole array. */
 static PyObject *
 pack_characters(const cwj_library_frame *frame, int k, const cwj_parameter *p)
 {
@@ -243,7 +240,7 @@ pack_characters(const cwj_library_frame *frame, int k, const cwj_parameter *p)
     return decode(p, text, (Py_ssize_t)(is_whole ? room : strnlen(text, room)));
 }
 
-/* What C has put into an output that free= ends is given away, as handles are. Returns 0, or -1. */
+/* Has an output struct own its C object, as handles do, if C gives it away and free= ends it. Returns 0, or -1. */
 static int
 own_struct(const cwj_library_frame *frame, const cwj_parameter *p, PyObject *made)
 {
@@ -255,7 +252,7 @@ own_struct(const cwj_library_frame *frame, const cwj_parameter *p, PyObject *mad
     return self->owned ? 0 : -1;
 }
 
-/* An array or a struct that the call has made. */
+/* Hands out an array or a struct that the call has made. */
 static PyObject *
 pack_made(cwj_library_frame *frame, int k, const cwj_parameter *p)
 {
@@ -268,7 +265,7 @@ pack_made(cwj_library_frame *frame, int k, const cwj_parameter *p)
     return made;
 }
 
-/* nparameters for k: what C returned. */
+/* k: a parameter, or nparameters for what C returned. */
 static PyObject *
 pack_one(cwj_library_frame *frame, int k)
 {
@@ -335,7 +332,7 @@ cwj_library_pack(cwj_library_frame *frame)
     if (function->nresults > 1 && (all = PyTuple_New(function->nresults)) == NULL) {
         return NULL;
     }
-    for (int i = -1; i < function->nparameters; i++) { /* what C returned comes first */
+    for (int i = -1; i < function->nparameters; i++) { /* -1: what C returned comes first */
         int k = i < 0 ? function->nparameters : i;
         if (!cwj_is_result(i < 0 ? &function->result : &function->parameters[i])) {
             continue;
@@ -357,13 +354,13 @@ cwj_library_pack(cwj_library_frame *frame)
     return all != NULL ? all : one;
 }
 
-/* A struct, or what a handle points to. Over an error of its own: the one that is set is first. */
+/* Ends the object in the struct `made`, or at `left`. Keeps the current exception and drops new ones. */
 static void
 drop_object(const cwj_library_frame *frame, const cwj_parameter *p, void *left, PyObject *made)
 {
     PyObject *raised = cwj_raised_take();
     if (made != NULL) {
-        own_struct(frame, p, made); /* its end is the object's */
+        own_struct(frame, p, made); /* which ends the object when it is freed */
     } else if (p->layout->nbound == p->nbound) {
         cwj_slot values[CWJ_MOST_BOUND];
         list_bound(frame, p, values);
@@ -372,7 +369,7 @@ drop_object(const cwj_library_frame *frame, const cwj_parameter *p, void *left, 
     cwj_raised_set(raised);
 }
 
-/* made: what the call has made of an output, or NULL. */
+/* left: a pointer that no Python object owns. made: what the call has made for an output. Both may be NULL. */
 static void
 drop(const cwj_library_frame *frame, const cwj_parameter *p, void *left, PyObject *made)
 {
@@ -386,7 +383,7 @@ drop(const cwj_library_frame *frame, const cwj_parameter *p, void *left, PyObjec
     }
 }
 
-/* Over an error of its own, as drop_object(). */
+/* Drops each pointer of a list. Keeps the current exception and drops new ones. */
 static void
 drop_list(const cwj_library_frame *frame, const cwj_parameter *p, PyObject *memory)
 {

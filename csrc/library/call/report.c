@@ -1,4 +1,4 @@
-/* report.c: the wording of what is wrong with a call. */
+/* report.c: words the errors of a call. */
 #include "library/call/steps.h"
 
 #include "base/errors.h"
@@ -61,7 +61,7 @@ cwj_library_refuse_number(const cwj_library_frame *frame, int k, cwj_fit fit, Py
     return -1;
 }
 
-/* ", n is 3 by argument a" is appended to *text, which becomes NULL where memory is short. */
+/* Appends ", n is 3 by argument a" to *text, which becomes NULL if this fails. */
 static void
 append_source(const cwj_library_frame *frame, int symbol, PyObject **text)
 {

@@ -1,8 +1,8 @@
-/* sizes.c: symbols whose value a C function says, or a member of a struct. */
+/* sizes.c: sets symbols whose value a C function returns, or a member of a struct holds. */
 #include "library/call/steps.h"
 
-/* Integers and pointers of at most six parameters are passed alike, and those that a function does not
- * have do no harm: this machine passes them in registers that need not be kept. */
+/* Calls any function of up to six integers and pointers: the ABIs of x86-64 and arm64 pass six of these in registers
+ * that the function may change, so extra arguments do no harm. */
 typedef npy_uint64 asked(npy_uint64, npy_uint64, npy_uint64, npy_uint64, npy_uint64, npy_uint64);
 
 static int
@@ -21,10 +21,10 @@ operand(const cwj_library_frame *frame, const cwj_size *size, int i, npy_uint64 
                                   (long long)number, size->types[i]->name);
     }
     *value = k < 0 ? (npy_uint64)number : (npy_uint64)(uintptr_t)frame->slots[k + 1].p;
-    return k < 0 || *value != 0; /* 0: of NULL */
+    return k < 0 || *value != 0; /* 0: a NULL pointer, for which set_size() asks nothing */
 }
 
-/* What is said of NULL is 0. */
+/* If a pointer that it needs is NULL, the symbol becomes 0. */
 static int
 set_size(cwj_library_frame *frame, const cwj_size *size)
 {
@@ -43,7 +43,7 @@ set_size(cwj_library_frame *frame, const cwj_size *size)
         found =
             ((asked *)size->function)(given[0], given[1], given[2], given[3], given[4], given[5]);
         cwj_scalar_load(size->type, &found,
-                        &slot); /* of the register only the type's bytes count */
+                        &slot); /* only the type's bytes of the register are defined */
     }
     if (!cwj_scalar_count(size->type, &slot, &frame->symbols[size->symbol])) {
         return cwj_library_refuse(frame, PyExc_ValueError, "%U is too large for a length",

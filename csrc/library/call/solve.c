@@ -1,7 +1,7 @@
-/* solve.c: the values of symbols in a call; then all dims are checked. */
+/* solve.c: finds the values of all symbols in a call, then checks all dims. */
 #include "library/call/steps.h"
 
-/* The shape of what parameter k was given, or NULL where it is absent or has none. */
+/* The shape of the argument of parameter k, or NULL if it is absent or has no shape. */
 static const npy_intp *
 given_shape(const cwj_library_frame *frame, int k)
 {
@@ -47,7 +47,7 @@ check_dims(const cwj_library_frame *frame, int k, const npy_intp *shape)
     return 0;
 }
 
-/* Symbols that get their value from no shape: of sizes, and of hidden parameters. */
+/* Marks the symbols of sizes and hidden parameters, so that they do not get their values from shapes. */
 static void
 reserve(cwj_library_frame *frame)
 {
@@ -63,7 +63,7 @@ reserve(cwj_library_frame *frame)
     }
 }
 
-/* Their values, which may depend on those of shapes. */
+/* Sets their values, which may depend on symbols from shapes. */
 static int
 set_reserved(cwj_library_frame *frame)
 {

@@ -1,7 +1,7 @@
-/* status.c: what a call's status says: all is well, or an exception of check=. */
+/* status.c: checks a call's status; unless it is good, calls check=, which may raise. */
 #include "library/call/steps.h"
 
-/* Where the status is: behind a pointer, or what C returned. NULL: a pointer that C returned. */
+/* Copies the status, which C wrote through a pointer or returned, to *status. Returns its type; NULL for a pointer. */
 static const cwj_library_type *
 find_status(const cwj_library_frame *frame, cwj_slot *status)
 {
@@ -33,7 +33,7 @@ is_good(cwj_good good, const cwj_library_type *type, const cwj_slot *status)
     }
 }
 
-/* (status, errno, arguments ...): new reference. */
+/* The arguments of check=: (status, errno, arguments ...), errno only if it wants that. New reference, or NULL. */
 static PyObject *
 what_check_gets(const cwj_library_frame *frame, const cwj_library_type *type,
                 const cwj_slot *status)

@@ -1,6 +1,5 @@
-/* take_addresses.c: pointers whose extent nothing says. Only who knows it can give one: as a Pointer. Structs and
- * handles are objects of C's, which any void * may point to.
- */
+/* take_addresses.c: takes opaque pointers, whose extent no declaration gives. Users must pass a Pointer, and so answer
+ * for the extent; for a void * also a struct or a handle, as these are objects of C. */
 #include "library/call/steps.h"
 #include "library/objects/instance.h"
 #include "library/objects/pointer.h"
@@ -30,7 +29,7 @@ take_object(cwj_library_frame *frame, int k, cwj_instance *self)
     return 0;
 }
 
-/* What keeps= names keeps others: that only instances can. */
+/* True if keeps= says that parameter k keeps others alive, which only instances can do. */
 static bool
 is_keeper(const cwj_library_function *function, int k)
 {

@@ -1,26 +1,26 @@
-/* take_arrays.c: arrays as arguments. Nothing is copied: an array fits, or is refused. */
+/* take_arrays.c: takes arrays as arguments. It never copies: an array fits or is refused. */
 #include "library/call/steps.h"
 
 #include "base/masked.h"
 
 /* ---- how arrays lie -------------------------------------------------------------- */
 
-/* What is wrong with how an array lies; NULL: nothing. */
+/* Faults of an array's layout; NULL stands for none. */
 static const char IN_THE_OTHER_ORDER[] = "is in the other order";
 static const char WITH_GAPS[] = "is not contiguous";
-/* A leading dimension that is below what it leads over, or negative. */
+/* A leading dimension is negative, or less than the length of a row or column. */
 static const char OVERLAPPED[] = "has rows or columns that overlap or run backwards";
-/* Along an axis of which C gets the stride, but nothing says what a negative one means. */
+/* C gets the stride of an axis, but nothing says what a negative one means. */
 static const char BACKWARDS[] = "runs backwards";
 static const char BETWEEN_ITEMS[] = "has a stride that is no multiple of its items' size";
 
-/* Strides must be those of the order, but for axes that have a stride parameter. */
+/* Checks an array with stride parameters: all other axes must have the strides of the order. */
 static const char *
 fault_of_axes(PyArrayObject *array, const cwj_parameter *parameter)
 {
     int ndim = PyArray_NDIM(array);
     npy_intp itemsize = PyArray_ITEMSIZE(array), expected = itemsize;
-    bool inner_is_dense = false; /* then the next stride is a leading dimension, as BLAS has them */
+    bool inner_is_dense = false; /* then the next stride is a leading dimension, as in BLAS */
     for (int i = 0; i < ndim; i++) {
         int d = parameter->order == CWJ_ORDER_F ? i : ndim - 1 - i;
         npy_intp length = PyArray_DIM(array, d), stride = PyArray_STRIDE(array, d);
@@ -80,7 +80,7 @@ has_type(PyArrayObject *array, const cwj_parameter *parameter)
             PyArray_ISNOTSWAPPED(array));
 }
 
-/* One TypeError that lists all: dtype, rank, ordering. */
+/* Raises one TypeError that lists all faults: dtype, rank, ordering. */
 static int
 refuse_array(const cwj_library_frame *frame, int k, PyArrayObject *array, bool type, bool rank,
              bool order)
@@ -139,7 +139,7 @@ refuse_backwards(const cwj_library_frame *frame, int k, PyArrayObject *array)
 
 /* ---- taking one ---------------------------------------------------------------------- */
 
-/* The lowest address along axes whose strides want it; else the first item's. */
+/* The address that C gets: the lowest one along the axes of the bit set `lowest`, the first item's along others. */
 static char *
 address_of(PyArrayObject *array, uint64_t lowest)
 {
@@ -152,7 +152,7 @@ address_of(PyArrayObject *array, uint64_t lowest)
     return data;
 }
 
-/* The usual case first: one comparison of each. */
+/* True in the usual case, by one comparison of each property. check_array() knows the others. */
 static bool
 fits_plainly(PyArrayObject *array, const cwj_parameter *parameter)
 {
@@ -164,7 +164,7 @@ fits_plainly(PyArrayObject *array, const cwj_parameter *parameter)
            PyArray_ISNOTSWAPPED(array) && (PyArray_FLAGS(array) & wanted) == wanted;
 }
 
-/* NumPy packs structs, unless it is told not to: ours say what C wants. */
+/* NumPy packs structs by default, so for these the alignment that C needs is the parameter's dtype's. */
 static bool
 is_aligned(PyArrayObject *array, const cwj_parameter *parameter)
 {
@@ -208,8 +208,8 @@ check_array(cwj_library_frame *frame, int k, PyArrayObject *array)
     return 0;
 }
 
-/* C's bool is 0 or 1, NumPy's memory any byte. What C writes to gets 0 and 1 in advance;
- * what it only reads is not ours to change. False: there is another byte. */
+/* C's bool must be 0 or 1, but NumPy's may be any byte. In memory that C writes, other bytes become 1 before the call;
+ * memory that C only reads must not be changed: returns false if it has such a byte. */
 static bool
 settle_truths(npy_bool *at, npy_intp count, bool written)
 {
@@ -249,7 +249,7 @@ check_truths(cwj_library_frame *frame, int k, PyArrayObject *array)
                       cwj_library_name(frame, k));
 }
 
-/* bytes or a bytearray for const uint8_t x[n], which protocols and the like have. */
+/* True for bytes or a bytearray that is given for `const uint8_t x[n]`, as in C code for protocols. */
 static bool
 is_bytes(const cwj_library_frame *frame, const cwj_parameter *parameter, PyObject *object)
 {

@@ -1,14 +1,13 @@
-/* take_callbacks.c: functions, and streams, as arguments. A converter of the library's makes the address of what
- * C wants of what is given; what keeps it lives as long as the call.
- */
+/* take_callbacks.c: takes functions and streams as arguments. A converter of the library (parameter->cls) returns
+ * (address for C, the object that keeps it alive, ...); frame->made holds this tuple during the call. */
 #include "library/call/steps.h"
 #include "library/objects/pointer.h"
 
 #include "base/heat.h"
 #include "base/raised.h"
 
-/* C text comes with what to call when it is hot, and a bytearray with the nanoseconds that it ran: so many bytes has
- * that, or none when another address has taken its place; -1: this is no such text. */
+/* For C text the tuple also has a callable for when it is hot, and a bytearray with the nanoseconds that it has run:
+ * returns its size, which is 0 once another address has replaced this one; -1 for other objects. */
 static Py_ssize_t
 heat_size(PyObject *made)
 {
@@ -23,8 +22,8 @@ has_heat(PyObject *made)
     return heat_size(made) == sizeof(uint64_t);
 }
 
-/* What was made of a text, or of a function of a library's or ours, before; new reference. NULL: nothing, perhaps
- * with an exception. Functions of ours are equal where their texts are: they go by address. */
+/* The tuple that an earlier call got for this text or function; new reference. NULL, perhaps with an exception, for
+ * none. A cwrapjit.Function is looked up by address, as functions with equal texts are equal. */
 static PyObject *
 made_before(const cwj_library_function *function, PyObject *known, PyObject *object)
 {
@@ -64,7 +63,7 @@ cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object)
     return frame->slots[k + 1].p == NULL && PyErr_Occurred() ? -1 : 0;
 }
 
-/* Asks for the better code of a text that is hot. */
+/* Asks for the `cc` code of a hot text. */
 static int
 look_for_better(PyObject *made)
 {
@@ -94,7 +93,7 @@ cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds)
     return status;
 }
 
-/* The first exception is the one that counts. */
+/* If there are several exceptions, the first one is raised. */
 int
 cwj_library_end_streams(cwj_library_frame *frame)
 {
@@ -103,14 +102,14 @@ cwj_library_end_streams(cwj_library_frame *frame)
         PyObject *made = frame->made[k];
         bool is_stream = frame->function->parameters[k].role == CWJ_STREAM && made != NULL;
         PyObject *ends = is_stream ? PyTuple_GET_ITEM(made, 1) : Py_None;
-        if (ends == Py_None || cwj_is_pointer(ends)) { /* C's own */
+        if (ends == Py_None || cwj_is_pointer(ends)) { /* a stream that C opened */
             continue;
         }
         PyObject *done = PyObject_CallMethod(ends, "finish", NULL);
         if (done == NULL && first == NULL) {
             first = cwj_raised_take();
         }
-        PyErr_Clear(); /* one exception can come out: the first */
+        PyErr_Clear(); /* only the first exception is raised */
         Py_XDECREF(done);
     }
     bool failed = first != NULL;

@@ -1,4 +1,4 @@
-/* take_instances.c: structs and handles as arguments, and what must not happen to them while C has them. */
+/* take_instances.c: takes structs and handles as arguments, and protects them while C uses them. */
 #include "library/call/steps.h"
 #include "library/objects/looks.h"
 #include "library/objects/owners.h"
@@ -53,7 +53,7 @@ cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
     return fits < 0 ? -1 : 0;
 }
 
-/* The items of a list, a tuple or an array of objects, as no Python code has them; NULL with an exception. */
+/* Copies a list, a tuple or an array of objects to a new tuple; NULL with an exception set. */
 static PyObject *
 items_of(cwj_library_frame *frame, int k, PyObject *object)
 {
@@ -86,7 +86,8 @@ take_pointers(cwj_library_frame *frame, int k, PyObject *items, void **pointers)
     return 0;
 }
 
-/* An array of pointers, and a NULL behind them. The items take the argument's place: nobody takes one out while C has it. */
+/* Makes an array of pointers with a NULL at the end. The tuple of items replaces the argument in frame->given, so that
+ * no item can be removed during the call. */
 int
 cwj_library_take_instances(cwj_library_frame *frame, int k, PyObject *object)
 {
@@ -111,7 +112,7 @@ cwj_library_take_instances(cwj_library_frame *frame, int k, PyObject *object)
 
 /* ---- while C has them --------------------------------------------------------------- */
 
-/* Nobody may free what C works on without the GIL. */
+/* C works on these objects without the GIL, so nothing may free them. */
 void
 cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change)
 {
@@ -130,7 +131,7 @@ cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change)
     }
 }
 
-/* C could move or free memory that arrays look into: now, or, with the GIL away, soon. */
+/* Refuses if C could move or free memory that arrays look into; if others could begin to, the call keeps the GIL. */
 int
 cwj_library_refuse_looks(cwj_library_frame *frame)
 {

@@ -1,8 +1,7 @@
-/* take_items.c: tuples, lists and sets of numbers, as temporary arrays.
+/* take_items.c: copies tuples, lists and sets of numbers to temporary arrays.
  *
- * Every item is checked as a number alone would be, but bool is no int here. Nested ones
- * must be regular: (2, 3) becomes six numbers in a row.
- */
+ * Every item is checked like a single number, except that a bool is no int here. Nested containers must be regular: a
+ * shape of (2, 3) gives six numbers in a row. */
 #include "library/call/steps.h"
 
 typedef struct {
@@ -21,7 +20,7 @@ is_container(const cwj_parameter *parameter, PyObject *object)
                                                   : PyAnySet_Check(object);
 }
 
-/* The items as a tuple, which nobody changes meanwhile. NULL with an exception. */
+/* The items as a tuple, which Python code cannot change; NULL with an exception set. */
 static PyObject *
 items_of(filling *this, PyObject *object, PyObject *whole)
 {
@@ -32,7 +31,7 @@ items_of(filling *this, PyObject *object, PyObject *whole)
     return PySequence_Tuple(object);
 }
 
-/* The shape, from the first item of each level; 0 below a level without items. */
+/* Finds the shape from the first item of each level; lengths below an empty level are 0. */
 static int
 measure(filling *this, PyObject *object, int level, PyObject *whole)
 {

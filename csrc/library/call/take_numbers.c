@@ -1,4 +1,4 @@
-/* take_numbers.c: numbers, from arguments into slots. */
+/* take_numbers.c: converts numbers among the arguments to slots. */
 #include "library/call/steps.h"
 
 static int

@@ -1,11 +1,10 @@
-/* take_quick.c: the short way of calls whose arguments are numbers and instances, each by position. It needs no
- * frame. Where it cannot go on, it has changed nothing, and the long way raises what is wrong.
- */
+/* take_quick.c: takes the arguments of calls with only numbers and instances, all by position, without a frame. In
+ * unusual cases and for wrong arguments it gives up with nothing changed, and the call begins again with a frame. */
 #include "library/call/steps.h"
 #include "library/objects/instance.h"
 #include "library/objects/owners.h"
 
-/* 1, 0 or -1: see cwj_library_take_quick(). */
+/* Returns 1, 0 or -1 as cwj_library_take_quick(). */
 static int
 take_number(const cwj_library_type *type, PyObject *object, cwj_slot *slot)
 {
@@ -23,8 +22,8 @@ is_bare(const cwj_instance *owner)
     return owner->nlooks == 0 && owner->copied == 0 && owner->references == NULL;
 }
 
-/* Whether nothing looks behind an instance, and nothing else points to what it points to: C may
- * write there. owner: of its memory, or NULL. The long way knows more cases. */
+/* True if no array looks into memory that an instance leads to, and nothing else points to what it points to, so that C
+ * may write there. owner: of its memory, or NULL. Calls with a frame distinguish more cases. */
 static bool
 is_alone(const cwj_instance *root, const cwj_instance *owner)
 {
@@ -37,8 +36,7 @@ is_alone(const cwj_instance *root, const cwj_instance *owner)
     return alone;
 }
 
-/* True for the usual case alone: an instance of the very type, ready, and so is what it lies in. Else
- * cwj_instance_pointer() has to look. */
+/* Takes a ready instance of exactly the parameter's type. Returns false for all that a frame's steps must check. */
 static bool
 take_instance(const cwj_library_function *self, const cwj_parameter *parameter, PyObject *object,
               cwj_quick *quick, int k)
@@ -82,8 +80,8 @@ take_instances(const cwj_library_function *self, PyObject *const *args, cwj_quic
     return true;
 }
 
-/* Instances first, so that numbers with Python code in them are asked once even where the long way has to
- * go on; and then again, as such code may free one. */
+/* Takes instances first: if that gives up, no number's Python code has run, so none runs twice. Code that has run may
+ * have freed an instance, so they are then taken again. */
 int
 cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {
@@ -104,7 +102,7 @@ cwj_library_take_quick(const cwj_library_function *self, PyObject *const *args, 
     return !(again && self->has_instances) || take_instances(self, args, quick);
 }
 
-/* The steps of the long way read no more of a frame than this. */
+/* Packs with a frame of which only the members that the pack functions read are set. */
 PyObject *
 cwj_library_pack_quick(cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {

@@ -1,8 +1,8 @@
-/* take_texts.c: texts, lists of texts and buffers of bytes as arguments. */
+/* take_texts.c: takes texts, lists of texts and buffers of bytes as arguments. */
 #include "base/errors.h"
 #include "library/call/steps.h"
 
-/* The UTF-8 of a str lives in the str, that of bytes in the bytes; both outlive the call. */
+/* A str keeps its UTF-8, and bytes their content, in the object, which outlives the call. */
 static const char *
 bytes_of(PyObject *object, Py_ssize_t *length)
 {
@@ -19,7 +19,7 @@ has_path(PyObject *object)
     return PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__fspath__");
 }
 
-/* The bytes of a text in the encoding that is said, or NULL with an exception set. */
+/* Encodes a text with the parameter's encoding: new bytes, or NULL with an exception set. */
 static PyObject *
 encode(const cwj_parameter *parameter, PyObject *text)
 {
@@ -34,7 +34,7 @@ encode(const cwj_parameter *parameter, PyObject *text)
                                        : PyUnicode_AsEncodedString(text, encoding, NULL);
 }
 
-/* From a str, bytes or a path, as os.fsencode() has it: bytes, new reference. */
+/* Converts a str, bytes, or a path (as os.fsencode() does) to bytes; new reference, or NULL with an exception set. */
 static PyObject *
 converted(const cwj_library_frame *frame, int k, PyObject *object)
 {
@@ -58,7 +58,7 @@ converted(const cwj_library_frame *frame, int k, PyObject *object)
     return path;
 }
 
-/* Of length bytes, which end at the NUL behind them. */
+/* text: `length` bytes and a NUL, or NULL after an error. Refuses a text with another NUL in it. */
 static int
 put_text(cwj_library_frame *frame, int k, const char *text, Py_ssize_t length)
 {
@@ -75,7 +75,7 @@ put_text(cwj_library_frame *frame, int k, const char *text, Py_ssize_t length)
     return 0;
 }
 
-/* What is kept, and what results point into, is what C has got: it takes the argument's place. */
+/* The bytes that C gets replace the argument in frame->given, as C may keep them and results may point into them. */
 static __attribute__((noinline)) int
 take_converted(cwj_library_frame *frame, int k, PyObject *object)
 {
@@ -101,7 +101,7 @@ cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object)
 
 /* ---- lists of texts ------------------------------------------------------------------------ */
 
-/* One text of a list as bytes, or None for NULL: a new reference. */
+/* One text of a list as bytes, or None, which stands for NULL; new reference. */
 static PyObject *
 take_item(const cwj_library_frame *frame, int k, PyObject *item, Py_ssize_t place)
 {
@@ -119,14 +119,14 @@ take_item(const cwj_library_frame *frame, int k, PyObject *item, Py_ssize_t plac
     return bytes;
 }
 
-/* How many bytes a text takes, its NUL among them; 0 for NULL. */
+/* Bytes of a text with its NUL; 0 for None. */
 static Py_ssize_t
 room_of(PyObject *text)
 {
     return text == Py_None ? 0 : PyBytes_GET_SIZE(text) + 1;
 }
 
-/* Pointers, a NULL behind them, and the texts, in memory of their own, which C may write into. */
+/* Copies texts into one new bytes object, which C may write: pointers, a NULL, the texts. */
 static PyObject *
 in_one_piece(PyObject *texts)
 {
@@ -155,7 +155,7 @@ in_one_piece(PyObject *texts)
     return memory;
 }
 
-/* As of one text, the memory that C has got takes the argument's place. */
+/* The memory that C gets replaces the argument in frame->given, as in take_converted(). */
 int
 cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object)
 {
@@ -166,7 +166,7 @@ cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object)
     if (!PyList_Check(object) && !PyTuple_Check(object)) {
         return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
     }
-    PyObject *items = PySequence_Tuple(object); /* which nobody changes meanwhile */
+    PyObject *items = PySequence_Tuple(object); /* Python code cannot change this one */
     Py_ssize_t count = items == NULL ? 0 : PyTuple_GET_SIZE(items);
     PyObject *texts = items == NULL ? NULL : PyTuple_New(count);
     for (Py_ssize_t i = 0; texts != NULL && i < count; i++) {
@@ -188,7 +188,7 @@ cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
-/* C must not write over references. */
+/* True for buffers of Python objects, which are refused: C must not overwrite references. */
 static bool
 holds_objects(PyObject *object)
 {
@@ -206,7 +206,7 @@ take_view(cwj_library_frame *frame, int k, PyObject *object)
     const cwj_parameter *parameter = &frame->function->parameters[k];
     Py_buffer *view = &frame->views[frame->nviews];
     int flags = parameter->intent == CWJ_INTENT_IN ? PyBUF_SIMPLE : PyBUF_WRITABLE;
-    if (parameter->ndim == 2) { /* items of any type: their number, and their size */
+    if (parameter->ndim == 2) { /* items of any type: C gets their number and their size */
         flags |= PyBUF_ND;
     }
     if (PyObject_GetBuffer(object, view, flags) < 0) {

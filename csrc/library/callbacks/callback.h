@@ -1,10 +1,9 @@
-/* callback.h: Python callables that C calls.
+/* callback.h: lets C call Python callables.
  *
- * A kind says what a function type's arguments and result are to Python. Trampolines are C functions of one
- * C signature, compiled a few at once; each has a place, from which it learns whom to call. A closure is a
- * Python callable that has such a place, as long as the closure lives. Places are never freed and used again
- * as late as can be, so that C may call them whenever it likes: one that belongs to nobody is an error.
- */
+ * A kind says how the arguments and the result of a C function type are converted. Trampolines are C functions of one C
+ * signature, compiled several at once. Each has a place, which names its closure. A closure is a Python callable
+ * that has a place as long as it lives. Places are never freed, and reused as late as possible, so C may call a
+ * trampoline at any time: if its place is free, that raises an exception. */
 #pragma once
 
 #include "base/watch.h"
@@ -12,15 +11,15 @@
 #include "library/tables/dims.h"
 
 #define CWJ_CROSSINGS(CROSSING)                                                                   \
-    CROSSING(CROSS_NOTHING, "nothing")   /* the result of void */                                 \
+    CROSSING(CROSS_NOTHING, "nothing")   /* the result is void */                                 \
     CROSSING(CROSS_NUMBER, "number")     /* of `type` */                                          \
     CROSSING(CROSS_REFERENCE, "reference") /* a pointer to a number of `type` */                  \
     CROSSING(CROSS_STRING, "string")     /* const char * */                                       \
     CROSSING(                                                                                     \
         CROSS_TEXTS,                                                                              \
-        "texts") /* a pointer to as many of these, or of instances of `cls`, as its dim says,   \
-                    or a NULL behind the last */ \
-    CROSSING(CROSS_ARRAY, "array") /* a pointer to items of `descr`, of dims */                   \
+        "texts") /* an array of char *, or of pointers to instances of `cls`: as many as its    \
+                    dim says, or up to a NULL */ \
+    CROSSING(CROSS_ARRAY, "array") /* a pointer to items of `descr`, with dims */                 \
     CROSSING(CROSS_INSTANCE, "instance") /* a pointer to an instance of `cls` */                  \
     CROSSING(CROSS_STRUCT, "struct") /* by value: the slot points to it */                        \
     CROSSING(CROSS_ADDRESS, "address") /* any other pointer, to `item` */
@@ -30,12 +29,12 @@ typedef enum cwj_crossing {
     CWJ_CROSSINGS(CWJ_CROSSING_ENUM)
 } cwj_crossing;
 
-/* An argument or the result. */
+/* An argument or the result of a callback. */
 typedef struct cwj_passed {
     cwj_crossing crossing;
     bool hidden; /* Python does not get it */
     bool readonly; /* const */
-    int symbol; /* a number that dims name, or -1 */
+    int symbol; /* of a number that dims name, or -1 */
     const cwj_library_type *type; /* of numbers; else NULL */
     PyArray_Descr *descr; /* owned: of arrays; else NULL */
     cwj_struct_layout *layout; /* owned: of instances and structs; else NULL */
@@ -56,50 +55,52 @@ typedef struct cwj_callback_kind {
     int count, nsymbols;
     cwj_passed *passed; /* owned: count of them */
     cwj_passed result;
-    bool has_memory; /* an argument is only there during the call */
+    bool has_memory; /* an argument lies in memory that is Python's only during the call */
     struct cwj_trampolines *trampolines; /* owned */
     PyTypeObject *closure_type; /* owned */
     PyTypeObject *pointer_type; /* owned */
 } cwj_callback_kind;
 
-/* What a trampoline knows. Its compiled unit has room for it. */
+/* The data of a trampoline, inside its compiled unit. */
 typedef struct cwj_place {
-    struct cwj_closure *closure; /* borrowed; NULL: nobody's */
-    void *address; /* the trampoline */
-    struct cwj_place *next; /* the one that is used after it, of those that are nobody's */
-    PyObject *who; /* owned str: whose it was last, or NULL */
+    struct cwj_closure *closure; /* borrowed; NULL: the place is free */
+    void *address; /* of the trampoline */
+    struct cwj_place *next; /* the free place that is used after this one */
+    PyObject *who; /* owned str: `who` of the last kind that used it, or NULL */
 } cwj_place;
 
-/* Those of one signature. */
+/* All trampolines of one C signature. */
 typedef struct cwj_trampolines {
     PyObject_HEAD
-    cwj_place *first, *last; /* nobody's, the longest first */
+    cwj_place *first, *last; /* free places: the first has been free for longest */
     Py_ssize_t total, used;
-    PyObject *units; /* owned list: their code, which stays */
-    PyObject *places; /* owned dict: address -> that of its place */
+    PyObject *units; /* owned list: their code, never freed */
+    PyObject *places; /* owned dict: address of a trampoline -> address of its place */
 } cwj_trampolines;
 
 typedef struct cwj_closure {
     PyObject_HEAD
     cwj_callback_kind *kind; /* owned */
-    PyObject *callable; /* owned; NULL after the garbage collector */
-    PyObject *returned; /* owned: what the last result points into, or NULL */
-    cwj_place *place; /* NULL: given back */
-    struct cwj_watch *watch; /* the call that it was made for, while that runs; or NULL */
+    PyObject *callable; /* owned; NULL once the garbage collector has cleared it */
+    PyObject *returned; /* owned: the object that the last result points into, or NULL */
+    cwj_place *place; /* NULL after it was given back */
+    struct cwj_watch *watch; /* of the call that it was made for, while that runs; or NULL */
     PyObject *weakrefs;
 } cwj_closure;
 
-/* enter.c: what trampolines call. slots[0] is the result, zero before; the arguments follow. */
+/* enter.c: the entry point that trampolines call. slots[0] is for the result, zeroed; the arguments follow. */
 void cwj_callback_enter(cwj_place *place, cwj_slot *slots);
 
-/* cross.c. Returns a new reference, or NULL with an exception set. *root: see there; owned, or NULL. */
+/* cross.c: converts an argument to a new object, or returns NULL with an exception set. *root, which is NULL, gets an
+ * array's base or a tuple of a list's instances, owned, for cwj_cross_end(). */
 PyObject *cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed,
                        const npy_int64 *symbols, cwj_slot *slot, PyObject **root);
-/* The end of what cwj_cross_in() made of memory that is C's again: 0, or -1 with an exception set when
- * somebody looks there still. References are taken. */
+/* Detaches what cwj_cross_in() made from memory that is C's again. Steals both references. Returns 0, or -1 with an
+ * exception set if Python still looks into that memory. */
 int cwj_cross_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject *made,
                   PyObject *root);
-/* The result: 0, or -1 with an exception set. *keeper: what it points into, a new reference or NULL. */
+/* Converts the result. *keeper: the object that it points into, a new reference, or NULL. Returns 0, or -1 with an
+ * exception set. */
 int cwj_cross_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot,
                   PyObject **keeper);
 

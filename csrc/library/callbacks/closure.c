@@ -1,4 +1,4 @@
-/* closure.c: trampolines and their places, and closures, which are Python callables with one. */
+/* closure.c: manages trampolines with their places, and closures, the Python callables that have a place. */
 #include "library/callbacks/callback.h"
 
 #include "base/errors.h"
@@ -9,7 +9,7 @@
 #include <structmember.h>
 
 enum {
-    PLACE_BYTES = 32 /* as compiled units have them */
+    PLACE_BYTES = 32 /* of a place in compiled units */
 };
 _Static_assert(sizeof(cwj_place) <= PLACE_BYTES, "compiled units have room for a place");
 
@@ -30,7 +30,7 @@ trampolines_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-/* Code that C may still call is not freed: `units` and `places` stay for good. */
+/* C may still call the code, so `units` and `places` are never freed. */
 static void
 trampolines_dealloc(PyObject *op)
 {
@@ -94,8 +94,8 @@ trampolines_callable_at(PyObject *op, PyObject *address)
     return Py_NewRef(place->closure->callable);
 }
 
-/* A stale call must be known as such for a while: that many places are nobody's before one is used again. Where
- * there are many, as many more are compiled together. */
+/* Keeps 8 places free, so that a late call of a freed closure finds its place free and is recognised. Compiles as many
+ * trampolines as there are, at least 16 and at most 256. */
 static PyObject *
 trampolines_missing(PyObject *op, void *Py_UNUSED(closure))
 {

@@ -1,4 +1,4 @@
-/* cross.c: values between C and Python in a callback. What lies in C's memory is Python's for the call. */
+/* cross.c: converts a callback's arguments and result. Python sees arguments in C's memory only during the call. */
 #include "library/callbacks/callback.h"
 
 #include "base/raised.h"
@@ -24,8 +24,8 @@ set_shape(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int
     return 0;
 }
 
-/* Python gets a view of *root. Views of that have the root as their base, as NumPy shortens chains of
- * bases: so the references to both tell afterwards who is still there. */
+/* Returns a view of *root. NumPy shortens chains of bases, so views of that view have *root as their base: afterwards
+ * the reference counts of both show whether Python has kept one. */
 static PyObject *
 array_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
          void *data, PyObject **root)
@@ -54,7 +54,7 @@ array_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int6
     return view;
 }
 
-/* Somebody has kept the array: it gets memory of its own. */
+/* Gives an array that Python has kept its own copy of the memory. */
 static int
 separate(PyArrayObject *array)
 {
@@ -86,9 +86,9 @@ array_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject *arr
 {
     int status = 0;
     bool kept = Py_REFCNT(array) > 1;
-    bool looked_at = Py_REFCNT(root) > 2; /* ours, and the array's */
+    bool looked_at = Py_REFCNT(root) > 2; /* more than ours and the array's */
     if (kept && ((PyArrayObject_fields *)array)->_buffer_info != NULL) {
-        looked_at = true; /* a memoryview may be what keeps it: NumPy does not count these */
+        looked_at = true; /* a memoryview may keep it: NumPy does not count these */
     }
     if (kept && PyArray_BASE((PyArrayObject *)array) == root) {
         status = separate((PyArrayObject *)array);
@@ -125,8 +125,8 @@ instance_in(const cwj_passed *passed, void *pointer)
                                (PyObject *)cwj_owner_at(pointer));
 }
 
-/* A list, with None for NULL; without a dim a NULL ends it. *items: those of structs, as Python may take some
- * out of the list. */
+/* Makes a list, with None for NULL; if there is no dim, NULL ends it. *items: a tuple of the instances, as Python may
+ * remove some from the list. */
 static PyObject *
 list_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
         void *const *pointers, PyObject **items)
@@ -195,7 +195,7 @@ cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_
     }
 }
 
-/* None may be given. */
+/* made: an instance, or None. */
 static int
 instance_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject *made)
 {
@@ -221,7 +221,7 @@ cwj_cross_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject 
     }
     Py_XDECREF(made);
     Py_XDECREF(root);
-    if (raised != NULL) { /* the first one counts */
+    if (raised != NULL) { /* the first exception counts */
         cwj_raised_set(raised);
     }
     return status;
@@ -302,7 +302,7 @@ instance_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
     return fits < 0 ? -1 : 0;
 }
 
-/* A function, which the last result keeps; new reference. */
+/* Converts a function to its address. Returns what keeps it alive, a new reference, or NULL with an exception set. */
 static PyObject *
 function_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
 {
@@ -329,7 +329,7 @@ cwj_cross_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot, Py
         return *keeper == NULL ? -1 : 0;
     }
     if (given == Py_None && result->crossing != CWJ_CROSS_STRUCT) {
-        return 0; /* NULL is there */
+        return 0; /* the slot is NULL */
     }
     if (result->crossing == CWJ_CROSS_STRING) {
         status = string_out(kind, given, slot);

@@ -1,4 +1,4 @@
-/* enter.c: from C into Python, on whatever thread, and back. */
+/* enter.c: enters Python from C on any thread, calls a closure and returns. */
 #include "library/callbacks/callback.h"
 
 #include "base/compat.h"
@@ -8,7 +8,8 @@
 
 /* ---- what is wrong --------------------------------------------------------------- */
 
-/* The exception that is set goes to the call that C is in, or, where there is none, to sys.unraisablehook. */
+/* Moves the current exception to the call that runs C; without one, or if that has one already, passes it to
+ * sys.unraisablehook. */
 static void
 report(cwj_watch *watch, PyObject *who)
 {
@@ -43,7 +44,7 @@ value_of(const cwj_passed *passed, const cwj_slot *slot)
     return cwj_scalar_count(passed->type, &number, &value) ? value : NPY_MAX_INT64;
 }
 
-/* Calls Python; slots[0] gets the result. Returns 0, or -1 with an exception set. */
+/* Calls the callable and puts its result into slots[0]. Returns 0, or -1 with an exception set. */
 static int
 call(cwj_closure *closure, cwj_slot *slots)
 {
@@ -89,7 +90,7 @@ call(cwj_closure *closure, cwj_slot *slots)
     return status;
 }
 
-/* With the GIL. watch: of this thread, or NULL. */
+/* Needs the GIL. watch: this thread's, or NULL. */
 static void
 enter(cwj_place *place, cwj_slot *slots, cwj_watch *watch)
 {
@@ -130,14 +131,14 @@ void
 cwj_callback_enter(cwj_place *place, cwj_slot *slots)
 {
     cwj_watch *watch = cwj_watching;
-    int error = errno; /* C may look at it behind its callback */
-    watch = watch != NULL && watch->inside ? NULL : watch; /* it is not the innermost thing */
+    int error = errno; /* C may read it after the callback */
+    watch = watch != NULL && watch->inside ? NULL : watch; /* a callback of it runs Python code */
     if ((watch != NULL && watch->failed) || !is_python_there()) {
         return;
     }
     if (PyGILState_Check()) {
         enter(place, slots, watch);
-    } else if (watch != NULL && watch->released != NULL) { /* the very thread of the call */
+    } else if (watch != NULL && watch->released != NULL) { /* the thread of the call */
         PyEval_RestoreThread(watch->released);
         enter(place, slots, watch);
         PyEval_SaveThread();

@@ -1,4 +1,4 @@
-/* kind.c: type CallbackKind: what the arguments and the result of a function type are to Python. */
+/* kind.c: type CallbackKind: says how the arguments and the result of a C function type are converted. */
 #include "library/callbacks/callback.h"
 
 #include "base/choices.h"
@@ -44,7 +44,7 @@ read_class(cwj_passed *passed, PyObject *cls)
                : 0;
 }
 
-/* given: (crossing, name, type, what, dims, readonly, hidden), `what` being a class or a dtype. */
+/* given: (crossing, name, type, what, dims, readonly, hidden); `what` is a class, a dtype or a converter. */
 static int
 read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
 {
@@ -93,7 +93,7 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
     }
 }
 
-/* Every symbol is an integer among the arguments. */
+/* Finds the integer argument of each symbol. */
 static int
 find_symbols(cwj_callback_kind *self, PyObject *symbols)
 {
@@ -221,7 +221,7 @@ kind_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-/* kind(callable): a closure. */
+/* kind(callable) makes a closure. */
 static PyObject *
 kind_call(PyObject *op, PyObject *args, PyObject *kwargs)
 {
@@ -242,7 +242,7 @@ kind_call(PyObject *op, PyObject *args, PyObject *kwargs)
     if (closure == NULL) {
         return NULL;
     }
-    place = trampolines->first; /* garbage may have been collected */
+    place = trampolines->first; /* again: the garbage collector may have run and freed a closure */
     trampolines->first = place->next;
     trampolines->last = place->next == NULL ? NULL : trampolines->last;
     trampolines->used++;

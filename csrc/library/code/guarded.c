@@ -1,5 +1,5 @@
-/* guarded.c: see guarded.h. The call path knows nothing of it: the thunk that it calls is the
- * one here, which runs the function's own. */
+/* guarded.c: runs the thunks of library(debug=True) under a guard. It replaces a function's thunk and vectorcall, so
+ * the steps of a call are unchanged. */
 #include "library/code/guarded.h"
 
 #include <errno.h>
@@ -15,25 +15,24 @@
 typedef struct cwj_library_guard {
     cwj_thunk *thunk; /* the function's own */
     const cwj_module_state *state;
-    bool fences; /* C gets copies of the arrays that it reads */
-    bool beyond; /* as of cwj_zones_enter() */
-    int debug;   /* a cwj_debug */
+    bool fences; /* C gets fenced copies of the arrays that it reads */
+    bool beyond; /* see cwj_zones_enter() */
+    int debug; /* a cwj_debug */
 } cwj_library_guard;
 
-/* An array that C reads. */
 static bool
 is_read(const cwj_parameter *p)
 {
     return p->role == CWJ_ARRAY && p->intent != CWJ_INTENT_OUT;
 }
 
-/* A call that is under way. */
+/* A running call. */
 typedef struct call {
     struct call *outer;
     cwj_library_function *function;
     PyObject *const *args;
-    Py_ssize_t nargs;  /* keywords among them */
-    cwj_fences fences; /* of the parameters */
+    Py_ssize_t nargs; /* with keyword arguments */
+    cwj_fences fences; /* one per parameter */
 } call;
 
 static _Thread_local call *running;
@@ -42,10 +41,10 @@ static _Thread_local call *running;
 
 typedef struct run {
     cwj_slot *slots;
-    int error; /* errno before and after: what guards is not to be seen there */
+    int error; /* errno before and after the thunk, without the guard's changes */
 } run;
 
-/* The array at this address, of the caller's: the longest one, where several begin there; NULL: there is none. */
+/* The caller's array that begins at this address, the longest if there are several; NULL if there is none. */
 static PyArrayObject *
 find_array(const void *data)
 {
@@ -75,7 +74,7 @@ copy_arrays(cwj_slot *slots)
     }
 }
 
-/* What is updated in place. */
+/* Copies arrays that C updates in place back to the caller's. */
 static void
 write_back(void)
 {
@@ -101,7 +100,7 @@ raise_fault(cwj_fault *fault, const cwj_slot *slots)
 {
     cwj_library_function *function = running->function;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyErr_Clear(); /* what the code may have set before */
+    PyErr_Clear(); /* the code may have set one before the fault */
     function->faulted = true;
     int k = cwj_fences_find(&running->fences, fault->address);
     fault->fence = k >= 0 ? &running->fences.items[k] : cwj_zones_find(fault->address);
@@ -132,7 +131,7 @@ raise_damage(int k, ptrdiff_t offset)
     PyGILState_Release(state);
 }
 
-/* With or without the GIL. */
+/* Replaces the function's thunk. Runs with or without the GIL. */
 static void
 thunk_guarded(cwj_slot *slots)
 {
@@ -156,8 +155,7 @@ thunk_guarded(cwj_slot *slots)
 
 /* ---- calls -------------------------------------------------------------------------------- */
 
-/* Looks around an array that the call has made, or that is its base. Returns -1 with an
- * exception set. */
+/* Checks the bytes around an array that the call has made, or its base. Returns 0, or -1 with an exception set. */
 static int
 check_array(cwj_library_function *self, PyObject *object, Py_ssize_t place)
 {
@@ -222,8 +220,8 @@ call_guarded(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
 
 /* ---- what C may keep ------------------------------------------------------------------------- */
 
-/* It has neither memory for addresses, nor do any go in or come out but those of arrays that it reads or
- * writes. */
+/* True if the code cannot keep the address of an array that it reads: it has no memory for addresses, and gets and
+ * returns only numbers and arrays. */
 static bool
 keeps_nothing(const cwj_library_function *self, const tj_environment *environment)
 {
@@ -241,7 +239,7 @@ keeps_nothing(const cwj_library_function *self, const tj_environment *environmen
     return nothing && reads;
 }
 
-/* As of cwj_zones_enter(). */
+/* True if libtcc may read beyond the items of an array: see cwj_zones_enter(). */
 static bool
 reads_beyond(const cwj_library_function *self)
 {

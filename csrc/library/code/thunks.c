@@ -1,8 +1,5 @@
-/* thunks.c: C text compiled for a library.
- *
- * Code that Python has in a capsule owns thunks, made by libtcc or, where libtcc would call wrongly, by the
- * system's compiler; it keeps the environment, whose code the thunks call.
- */
+/* thunks.c: compiles C text for a library: thunks, and C text that is a callback. libtcc compiles it or, if libtcc's
+ * calls would be wrong, the system's compiler. The code, in a capsule, keeps the environment, whose code it calls. */
 #include "base/choices.h"
 #include "base/compiler.h"
 #include "base/config.h"
@@ -15,13 +12,13 @@
 typedef struct {
     cwj_environment *environment; /* owned: must outlive the code */
     tj_unit *unit; /* owned, or NULL */
-    tj_lines *lines; /* owned: a user's text of debug=True has some */
+    tj_lines *lines; /* owned: of a user's text, with debug=True; or NULL */
     tj_job *job; /* owned: the system compiler's code, or NULL */
     const void *const *table; /* inside the job's code */
 } library_code;
 
 static const char CODE[] = "cwrapjit.code";
-static const char ANCHOR[] = "cwj_anchor"; /* a function whose name and address are known */
+static const char ANCHOR[] = "cwj_anchor"; /* a function in the text, to find its lines by */
 
 PyDoc_STRVAR(
     compile_thunks_doc,
@@ -51,11 +48,11 @@ typedef struct {
     tj_piece pieces[2]; /* the header and the thunks */
     PyObject *names; /* tuple of str */
     int optimize;
-    const char *before, *after; /* what stands around the second piece, and is no user's */
-    const char *opening; /* "": the second piece is no function's body */
-    int line; /* of the second piece, behind which it opens */
+    const char *before, *after; /* our text around the second piece */
+    const char *opening; /* of the function whose body the second piece is; "": none */
+    int line; /* the opening follows this line of the second piece */
     bool traced; /* faults in it have lines */
-    int quiet; /* nobody hears of warnings */
+    int quiet; /* flag: do not issue warnings */
 } thunk_request;
 
 static size_t
@@ -69,8 +66,8 @@ behind_lines(const tj_piece *piece, int lines)
     return (size_t)(at - piece->text);
 }
 
-/* The opening counts as the user's, so that what the body returns, and what it gives to
- * parameters, is looked at as in any text (stores.h). */
+/* The opening counts as the user's text, so that what the body returns and assigns to parameters is checked as in any
+ * text (stores.h). */
 static void
 put_user_text(const thunk_request *request, const tj_piece *piece, tj_text *text)
 {
@@ -86,7 +83,7 @@ put_user_text(const thunk_request *request, const tj_piece *piece, tj_text *text
     tj_text_puts(text, "\n");
 }
 
-/* Looks at both pieces, and joins them. Without the GIL. */
+/* Checks both pieces and joins them. Needs no GIL. */
 static tj_status
 join_pieces(const thunk_request *request, tj_names *names, tj_text *text, tj_messages *messages,
             tj_error *error)
@@ -118,7 +115,7 @@ join_pieces(const thunk_request *request, tj_names *names, tj_text *text, tj_mes
     return text->failed ? tj_fail(error, TJ_NO_MEMORY, "out of memory") : TJ_OK;
 }
 
-/* With the GIL: what tinyjit said. Returns 0, or -1 with an exception set. */
+/* Raises tinyjit's error, or issues its warnings. Needs the GIL. Returns 0, or -1 with an exception set. */
 static int
 report(const thunk_request *request, tj_status status, tj_messages *messages, const tj_error *error)
 {
@@ -156,15 +153,15 @@ compile_here(const thunk_request *request, library_code *code, const char *text,
     return cwj_guarded_lines(&code->lines, request->environment->tj, text, anchors);
 }
 
-/* In the background thread; whoever waits reads it behind the job's lock. */
+/* Runs on the background thread; others read the table under the job's lock. */
 static void
 take_table(void *context, const void *address)
 {
     ((library_code *)context)->table = address;
 }
 
-/* A job brings one address: that of a table of all thunks, behind which NULL stands. What is compiled in the
- * background has run before: its data cannot be there twice. */
+/* A job returns one address, that of a table of all thunks and a final NULL. Text compiled in the background already
+ * runs as libtcc's code, so it must not have writable data (keeps_state), of which there would be two copies. */
 static int
 compile_there(const thunk_request *request, library_code *code, tj_text *text)
 {
@@ -194,7 +191,7 @@ compile_there(const thunk_request *request, library_code *code, tj_text *text)
         return -1;
     }
     if (request->optimize == LATER) {
-        cwj_job_start(request->state, code->job); /* it says why, should it not start */
+        cwj_job_start(request->state, code->job); /* the job keeps the error if it cannot start */
         return 0;
     }
     return cwj_job_run(request->state, code->job, request->who);
@@ -229,7 +226,7 @@ compile_code(const thunk_request *request, library_code *code)
     return result;
 }
 
-/* [address of each name], or NULL with an exception set. */
+/* A list of the names' addresses, empty if they are compiled later; NULL with an exception set. */
 static PyObject *
 list_addresses(const thunk_request *request, const library_code *code)
 {
@@ -254,7 +251,7 @@ code_free(library_code *code)
     tj_job_free(code->job);
     tj_lines_free(code->lines);
     tj_unit_free(code->unit);
-    cwj_environment_unref(code->environment); /* after its units */
+    cwj_environment_unref(code->environment); /* must outlive its units */
     PyMem_Free(code);
 }
 
@@ -299,7 +296,7 @@ later_thunks(PyObject *Py_UNUSED(extension), PyObject *owner)
         return cwj_job_warn(code->job) < 0 ? NULL : Py_NewRef(Py_False);
     }
     if (state != TJ_JOB_READY) {
-        tj_job_start(code->job); /* a fork has lost it, otherwise nothing happens */
+        tj_job_start(code->job); /* again if a fork has lost it; otherwise does nothing */
         Py_RETURN_NONE;
     }
     PyObject *list = PyList_New(0);

@@ -1,6 +1,4 @@
-/* unit.c: a library as C sees it: a unit owns the environment, that is libraries, compiled
- * sources and header.
- */
+/* unit.c: makes the unit of a library, which owns its environment: libraries, compiled sources and header. */
 #include "library/code/unit.h"
 
 #include "base/diagnosis.h"
@@ -35,7 +33,7 @@ end_unit(PyObject *capsule)
 
 /* ---- the environment ---------------------------------------------------- */
 
-/* Where memory is short, faults have no lines. */
+/* Sets the text by which faults get lines; they have none if memory is short. */
 static void
 know_lines(cwj_environment *environment, const char *file, const char *shown)
 {
@@ -93,7 +91,7 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
                             : PyCapsule_New(self, UNIT, end_unit);
     if (capsule == NULL) {
         unit_free(self);
-    } else if (self->debug != CWJ_DEBUG_OFF) { /* now: the files may go */
+    } else if (self->debug != CWJ_DEBUG_OFF) { /* at once, as the files may be removed later */
         know_lines(environment, build.text_file, shown);
     }
     Py_XDECREF(file);
