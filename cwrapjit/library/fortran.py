@@ -1,7 +1,6 @@
-"""lib.fortran(): ordinary Fortran routines, through bind(c) procedures that are written and compiled here.
+"""Maps ordinary Fortran routines for lib.fortran(), through bind(c) procedures compiled here.
 
-What the declaration does not say, the compiler checks: the wrapper is compiled against the module's .mod
-file, or against an interface that is rebuilt from what was read.
+The compiler checks what the declaration does not say, by the module's .mod file or a rebuilt interface.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from cwrapjit.library.thunks import Thunk, Unmapped, Writer
 
 
 def _linked(said: Settings) -> list[str]:
-    """The end of the command line: what the library itself is linked to."""
+    """Returns the end of the command line: the library, and its libraries=."""
     words = []
     if said.path is not None:
         full = os.path.abspath(said.path)
@@ -53,17 +52,17 @@ def _linked(said: Settings) -> list[str]:
 
 @dataclasses.dataclass
 class Made:
-    """What a declaration became."""
+    """The functions, classes and variables that a declaration has become."""
 
     functions: dict[str, Any] = dataclasses.field(default_factory=dict)
     classes: dict[str, type] = dataclasses.field(default_factory=dict)
     variables: dict[str, fortran_data.Place] = dataclasses.field(default_factory=dict)
     unmapped: dict[str, str] = dataclasses.field(default_factory=dict)
-    refused: set[str] = dataclasses.field(default_factory=set)  # functions that only say why they are none
+    refused: set[str] = dataclasses.field(default_factory=set)  # functions that only raise an error
 
 
 class _Unit:
-    """One wrapper module on its way from what was read to what can be called."""
+    """One wrapper module, from the declaration to callables."""
 
     def __init__(self, library: Core, options: Mapping[str, Any]) -> None:
         self.library = library
@@ -73,9 +72,9 @@ class _Unit:
         self.places: list[fortran_data.Place] = []
         self.types: list[Derived] = []
         self.generics: dict[str, list[str]] = {}
-        self.lines: list[str] = []  # of the wrapper module: symbols
+        self.lines: list[str] = []  # the symbol of each line of the wrapper module
         self.owner: Any = None
-        self.addresses: dict[str, tuple[int, int]] = {}  # by symbol: the thunk's, and the procedure's own
+        self.addresses: dict[str, tuple[int, int]] = {}  # symbol -> thunk, procedure
         self.free = 0
 
     def _try(self, name: str, make: Callable[[], Any], keep: list[Any]) -> None:
@@ -120,7 +119,7 @@ class _Unit:
                 self.made.unmapped[variable.name] = "a variable needs its module: module="
 
     def _check_names(self, routines: Sequence[Routine]) -> None:
-        """defaults= and shapes= name arguments of some routine."""
+        """Raises TypeError if no routine has an argument that defaults= or shapes= names."""
         known = {each.name.lower() for routine in routines for each in routine.arguments}
         for name in [*(self.options["defaults"] or ()), *(self.options["shapes"] or ())]:
             if name.lower() not in known:
@@ -141,7 +140,7 @@ class _Unit:
             except (TypeError, ValueError, Unmapped) as error:
                 if is_alone:
                     raise
-                try:  # what was said may be of another routine
+                try:  # the options may be for another routine
                     return Procedure(routine, symbol, {"unsafe": said["unsafe"]}, types)
                 except Unmapped:
                     raise Unmapped(str(error)) from None
@@ -160,7 +159,7 @@ class _Unit:
         self._try(name, make, self.places)
 
     def text(self) -> str:
-        """The wrapper module; `lines` says whose each line is."""
+        """Returns the wrapper module, and stores the symbol of each line in `lines`."""
         parts: list[tuple[str, str]] = [("", "module cwj_wrapper\n  use, intrinsic :: iso_c_binding")]
         parts += [("", f"  implicit none\n{INTERFACES.rstrip()}\ncontains\n{HELPERS.rstrip()}")]
         parts += [(each.symbol, fortran_write.procedure(each)) for each in self.procedures]
@@ -172,8 +171,8 @@ class _Unit:
         return "\n".join(text for _, text in parts)
 
     def _without(self, said: str, reason: str) -> bool:
-        """Whether something is left without what the compiler refuses; that is listed with the reason."""
-        first: dict[str, str] = {}  # by symbol: what the compiler says of it first
+        """Leaves out and lists what the compiler refuses. False: nothing was, or nothing is left."""
+        first: dict[str, str] = {}  # symbol -> the compiler's first error
         for error in re.split(r"\n(?=wrapper\.f90:\d+:\d+:)", said):
             if place := re.match(r"wrapper\.f90:(\d+):\d+:", error):
                 first.setdefault(self.lines[int(place[1]) - 1], f"the Fortran compiler refuses it: {error}")
@@ -191,13 +190,13 @@ class _Unit:
         return True
 
     def _thunks(self) -> dict[str, Thunk]:
-        """By symbol."""
+        """Returns thunks by symbol."""
         found = {p.symbol: fortran_write.thunk(p) for p in self.procedures}
         found |= {p.symbol: p.thunk() for p in self.places}
         return found | {f"cwj_make{k}": Thunk(POINTER, []) for k in range(len(self.types))}
 
     def compile(self, sources: Sequence[str], include_dirs: Sequence[str], flags: Sequence[str]) -> None:
-        """Builds the shared object in a folder that is gone afterwards, and loads it."""
+        """Builds the shared object in a temporary folder, and loads it."""
         who = f"{self.library.name}.fortran()"
         with tempfile.TemporaryDirectory(prefix="cwrapjit-fortran-") as folder:
             make = functools.partial(
@@ -228,7 +227,7 @@ class _Unit:
         self.ends = [library_symbol(environment, f"cwj_end{k}") or 0 for k in range(len(self.types))]
 
     def finish(self) -> None:
-        """Descriptions become functions, types classes."""
+        """Makes functions of descriptions, and classes of types."""
         for k, derived in enumerate(self.types):
             self._class(k, derived)
         for place in self.places:
@@ -240,7 +239,7 @@ class _Unit:
             self._function(procedure)
         for name in [each for each in self.made.unmapped if each in self.made.functions]:
             if name not in self.made.refused:
-                del self.made.unmapped[name]  # the body of what an interface has declared was not read
+                del self.made.unmapped[name]  # an interface declares it; only its body was not read
         for name, names in self.generics.items():
             self._generic(name, {each.lower() for each in names})
         for derived in self.types:
@@ -256,7 +255,7 @@ class _Unit:
                     )
 
     def _generic(self, name: str, names: set[str]) -> None:
-        """One name for those of its routines that the types of arguments tell from each other."""
+        """Makes one function of those routines of a name that the types of arguments distinguish."""
         found = [each for own, each in self.made.functions.items() if own.lower() in names]
         if name in self.made.classes:  # a constructor of the type
             return
@@ -265,7 +264,7 @@ class _Unit:
             self.made.unmapped[name] = f"of {', '.join(sorted(names))} none is mapped, or all broadcast"
             return
         for procedure in self.procedures:
-            if procedure.routine.generic.lower() == name.lower():  # it has no other name
+            if procedure.routine.generic.lower() == name.lower():  # it has no other public name
                 self.made.functions.pop(procedure.name, None)
         make = load("cwrapjit.library.interface").Interface
         self.made.functions[name] = make(name, f"{self.library.name}.{name}", chosen, None)
@@ -302,7 +301,7 @@ class _Unit:
         )
 
     def _converter(self, name: str, parameter: Any) -> Any:
-        """What makes C functions of Python's for a dummy procedure."""
+        """Returns the converter of Python callables for a dummy procedure."""
         callbacks = load("cwrapjit.library.callbacks")
         who = f"{self.library.name}.{name}(): argument {parameter.name}"
         made = parameter.cls
@@ -344,13 +343,13 @@ class _Unit:
 
 
 def _head(routine: Routine) -> str:
-    """A routine in one line of Fortran: its docstring unless another is given."""
+    """Returns a routine in one line of Fortran, its default docstring."""
     what = "subroutine" if routine.result is None else "function"
     return f"{what} {routine.name}({', '.join(v.name for v in routine.arguments)})"
 
 
 def _strides_checked(qualname: str, names: list[str]) -> Callable[[int], None]:
-    """The check of a procedure's status: which array no section of Fortran's describes."""
+    """Returns the check of a procedure's status: the number of an array that is no Fortran section."""
 
     def check(status: int) -> None:
         if status:
@@ -394,14 +393,12 @@ def define(
 ) -> Any:
     """Reads a declaration, compiles a wrapper for it, and makes what it declares attributes of the library.
 
-    The declaration holds the specification statements of routines, or a whole module with its variables and
-    types; of executable statements only what they assign is looked at. module= names the module of routines
-    that stand alone: its .mod file is looked for in include_dirs. sources= are Fortran files compiled
-    along; kinds= the bytes of named kinds; shapes= the dims that x(*) and assumed shapes do not say;
-    unsafe=True takes any array for x(*). Returns the function, a tuple of several, or the class of a type
-    alone. A single routine without mapping is an error; of several, the others are mapped, and
-    library.unmapped says why.
-    """
+    The declaration holds the specification statements of routines, or a module with its variables and types;
+    of executable statements, only assignments count. module= names the module of routines that stand alone;
+    its .mod file is looked for in include_dirs. sources= are Fortran files to compile along; kinds= the bytes
+    of named kinds; shapes= the dims that x(*) and assumed shapes do not say. unsafe=True takes any array for
+    x(*). Returns the function, a tuple of several, or the class of a type alone. A single routine that cannot
+    be mapped is an error; of several, the others are mapped, and library.unmapped says why."""
     _check_options(library.name, {"sources": sources, "include_dirs": include_dirs, "flags": flags}, Sequence)
     _check_options(
         library.name, {"kinds": kinds or {}, "defaults": defaults or {}, "shapes": shapes or {}}, Mapping

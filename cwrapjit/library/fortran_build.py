@@ -18,7 +18,7 @@ _SECONDS = 120
 
 
 def compiler() -> list[str]:
-    """The command line of the Fortran compiler: $CWRAPJIT_FC and nothing else, or gfortran on PATH."""
+    """Returns the command line of the Fortran compiler: $CWRAPJIT_FC if it is set, else gfortran on PATH."""
     wanted = shlex.split(os.environ.get("CWRAPJIT_FC", ""))
     if wanted:
         found = shutil.which(wanted[0])
@@ -60,10 +60,7 @@ def build(
     link: Sequence[str],
     flags: Sequence[str] = (),
 ) -> pathlib.Path:
-    """Compiles the sources and then the text, in the folder; the path of the shared object.
-
-    What the library has not got is found here: AttributeError that names the symbol.
-    """
+    """Compiles the sources and the text to a shared object. AttributeError: the library lacks symbols."""
     command = compiler()
     wrapper = folder / "wrapper.f90"
     wrapper.write_text(text, encoding="utf-8")
@@ -87,7 +84,7 @@ def build(
 
 
 class Constants:
-    """Asks the compiler for constants of modules that it finds, or that are in the sources."""
+    """Asks the compiler for constants of modules that it finds, or that the sources define."""
 
     def __init__(self, sources: Sequence[str], include_dirs: Sequence[str], flags: Sequence[str]) -> None:
         self.sources, self.words = sources, [*(f"-I{path}" for path in include_dirs), *flags]
@@ -106,7 +103,7 @@ class Constants:
         return done.stdout if done.returncode == 0 else None
 
     def __call__(self, place: tuple[str, str]) -> int | None:
-        """The value of (module, name), an integer; None where there is none."""
+        """Returns the integer value of (module, name); None if there is none."""
         try:
             command = compiler()
         except RuntimeError:

@@ -1,7 +1,6 @@
-"""Where Fortran's data is: variables of modules, and the components of objects of derived types.
+"""Locates Fortran's data: variables of modules, and components of objects of derived types.
 
-An emitted procedure tells the address and the shape each time, since allocatable arrays come and go; reading
-and writing is then done from Python, live in both directions.
+An emitted procedure returns the address and the shape each time, because allocatable arrays may move.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _INTEGERS = {1: "int8", 2: "int16", 4: "intc", 8: "int64"}
 
 
 class Place(library.Variable):
-    """One variable or component: the text of its accessor, and how its value is read and written."""
+    """One variable or component: emits its accessor, and reads and writes its value."""
 
     def __init__(self, variable: Variable, module: str, symbol: str, derived: Derived | None = None) -> None:
         kind = variable.type
@@ -57,7 +56,7 @@ class Place(library.Variable):
 
     @property
     def parameters(self) -> list[Parameter]:
-        """Of the accessor, for the call path: addresses are integers."""
+        """Returns the parameters of the accessor for the call path. Addresses are integers."""
         own = [Parameter("handle", argument=0, cls=self.derived.name, name="self")] if self.derived else []
         out = range(1 + len(self.variable.shape))
         return own + [
@@ -83,7 +82,7 @@ class Place(library.Variable):
             "  type(c_ptr), intent(out) :: place",
             *(f"  integer(c_int64_t), intent(out) :: {s}" for s in sizes),
         ]
-        if "parameter" in variable.attributes:  # a constant has no address: a copy of it has
+        if "parameter" in variable.attributes:  # it has no address, so a copy is used
             shape = ", ".join(f"size(target_data, {axis})" for axis in range(1, rank + 1))
             lines += [
                 f"  {declared(kind)}, save, target :: constant{f'({shape})' if rank else ''} = target_data"
@@ -110,13 +109,13 @@ class Place(library.Variable):
         return (found[0], tuple(found[1:])) if isinstance(found, tuple) else (found, ())
 
     def get(self, owner: Any = None) -> Any:
-        """The value; None for what is not allocated. Arrays and objects are Fortran's own, not copies."""
+        """Returns the value; None if it is not allocated. Arrays and objects are Fortran's, not copies."""
         address, shape = self._where(owner)
         if address == 0:
             return None
         if self.variable.shape:
             writeable = not self.variable.attributes & {"protected", "parameter"}
-            base = owner if self.derived is not None else self.locate  # it keeps the library in memory
+            base = owner if self.derived is not None else self.locate  # keeps the library in memory
             return array_at(address, self.type, shape, "F", base, writeable)
         if self.type_name:
             return instance_at(self.cls, address, owner)
@@ -143,7 +142,7 @@ class Place(library.Variable):
 
 
 def lifetime(derived: Derived, make: str, end: str) -> str:
-    """The procedures that make an object and end it."""
+    """Returns the procedures that make and end an object."""
     return _LIFETIME.format(make=make, end=end, module=derived.module, name=derived.name)
 
 
@@ -167,7 +166,7 @@ _LIFETIME = """\
 def new_class(
     derived: Derived, qualname: str, layout: Any, make: Callable[[], Any], places: list[Place]
 ) -> type:
-    """The Python class of a derived type. Its constructor takes components by position or name."""
+    """Makes the Python class of a derived type. Its constructor takes components by position or name."""
     begin = Initializer(make, True)
     scalars = {p.variable.name.lower(): p for p in places if not p.variable.shape and not p.type_name}
 

@@ -1,4 +1,4 @@
-"""The shapes of Fortran's arrays, in the reverse Polish notation of description.py."""
+"""Converts the shapes of Fortran's arrays to the reverse Polish notation of description.py."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from cwrapjit.library.description import Dim
 from cwrapjit.library.fortran_words import Routine, Variable
 from cwrapjit.library.thunks import Unmapped
 
-# The value of a name, or of size(name, axis): axis 0 is all of it, None the name itself.
+# Maps a name to its value (axis None), or to size(name, axis), with 0 for size(name).
 Named = Callable[[str, "int | None"], Dim]
 
 
 def rpn(text: str, named: Named) -> Dim:
-    """The expression in reverse Polish notation; ValueError where it is not understood.
-
-    Python reads it. What the two languages write differently does not get there: 1_8, 007, a sign behind an
-    operator, and names such as `in`.
-    """
+    """Converts an expression to reverse Polish notation, or raises ValueError. Python parses it: what it
+    would read otherwise is changed (1_8, 007, names such as `in`) or refused (a sign after an operator)."""
     plain = re.sub(r"\b0*(\d+)(?:_\w+)?", r"\1", " ".join(text.lower().split()))
     plain = re.sub(r"\b[a-z_]\w*", r"_\g<0>", plain)
     try:
@@ -57,7 +54,7 @@ _OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Di
 
 
 class Shapes:
-    """What the dims of one routine's arrays are made of."""
+    """The dims of one routine's arrays."""
 
     def __init__(self, routine: Routine, options: dict[str, Any]) -> None:
         self.routine = routine
@@ -107,7 +104,7 @@ class Shapes:
         return (*last, *rpn(lower, self._named), "-", 1, "+")
 
     def _named(self, name: str, axis: int | None) -> Dim:
-        """The value of a name, or of size(name, axis), in a dim."""
+        """Returns the value of a name, or of size(name, axis), in a dim."""
         variable = self.variables.get(name)
         if axis is not None:
             if variable is None or not variable.shape:
@@ -129,14 +126,14 @@ class Shapes:
         return (name,)
 
     def _given(self, variable: Variable) -> bool:
-        """Whether the caller gives this array: what is only written is made, where its shape is known."""
+        """True if the caller passes this array. Written ones of known shape are allocated instead."""
         if variable.intent != "out" or "allocatable" in variable.attributes:
             return variable.intent != "out"
         known = variable.name.lower() in self.shapes
         return not known and any(upper in (":", "*") for _, upper in variable.shape)
 
     def _hidden(self) -> set[str]:
-        """Integers that follow from the shapes of arrays that every call gives."""
+        """Returns the integers that follow from the shapes of arrays that every call passes."""
         found = set()
         for name, dims in self.dims.items():
             variable = self.variables[name]

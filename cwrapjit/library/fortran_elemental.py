@@ -1,4 +1,4 @@
-"""Elemental routines of numbers: a bind(c) procedure as the slice of a broadcasting function."""
+"""Makes an elemental routine, if it takes numbers, the slice of a broadcasting function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cwrapjit.library.thunks import Writer, call_of
 
 
 def broadcasts(made: Procedure) -> bool:
-    """Whether every argument is a number that is read, or one that is written; others are called once."""
+    """True if every argument is a number that is read, or one that is written. Others are called once."""
     if not made.routine.elemental or made.result.role not in ("none", "value"):
         return False
     simple = all(
@@ -29,7 +29,7 @@ def broadcasts(made: Procedure) -> bool:
 
 
 def define(made: Procedure, name: str, doc: str, address: int, owner: Any) -> Any:
-    """The broadcasting function; `owner` keeps the code that it calls."""
+    """Returns the broadcasting function; `owner` keeps the code that it calls."""
     given = sorted(
         (slot for slot in made.slots if slot.parameter.intent == "in"),
         key=lambda slot: slot.parameter.argument,

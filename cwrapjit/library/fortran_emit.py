@@ -1,8 +1,7 @@
-"""Makes the bind(c) procedures through which C calls ordinary Fortran, and says how the call path calls them.
+"""Plans the bind(c) procedures that call ordinary Fortran, and describes them to the call path.
 
 An array becomes data, shape and strides; an optional argument a pointer that may be NULL; an allocatable
-result data and sizes; an object of a derived type a pointer. Names are made unique, whatever the declaration
-calls its arguments.
+result data and sizes; an object of a derived type a pointer. Names are made unique.
 """
 
 from __future__ import annotations
@@ -37,27 +36,25 @@ class Procedure(Shapes):
 
     def __init__(self, routine: Routine, symbol: str, options: dict[str, Any], types: dict[str, str]) -> None:
         self.symbol = symbol
-        self.types = types  # derived types that are known, with their modules
+        self.types = types  # known derived types, with their modules
         self.names = Names()
         if not routine.module:
-            self.names.taken.add(
-                routine.name.lower()
-            )  # local variables must not have the name of its interface
+            self.names.taken.add(routine.name.lower())  # its interface's name
         self.target = self.names.fresh(f"target_{routine.name}")
         self.slots: list[Slot] = []
         self.locals: list[str] = []
         self.before: list[str] = []
         self.after: list[str] = []
         self.actual: list[str] = []
-        self.left_out: dict[int, str] = {}  # arguments that the call leaves out where these are NULL
+        self.left_out: dict[int, str] = {}  # arguments to leave out if these are NULL
         self.arguments: list[Argument] = []
         self.result = Result()
         self.result_dims: tuple[Dim, ...] = ()
         self.returned = ""  # what the bind(c) function returns, as Fortran
-        self.refused: list[str] = []  # arrays whose strides may not fit, by status less 1
+        self.refused: list[str] = []  # arrays whose strides may not fit; the status is the index + 1
         self.status = ""
         self.imports: dict[str, str] = {}
-        self.interfaces: list[Routine] = []  # of dummy procedures, under names of their own
+        self.interfaces: list[Routine] = []  # of dummy procedures, renamed
         super().__init__(routine, options)
         self.lengths = {
             v.name.lower(): self._text_length(v) for v in routine.arguments if _is_written_text(v)
@@ -119,7 +116,7 @@ class Procedure(Shapes):
         return self._slot(f"bound_{name}", POINTER, fortran, parameter)
 
     def _size(self, name: str, value: Dim) -> str:
-        """An integer that follows from the shapes of arrays."""
+        """Adds an integer that follows from the shapes of arrays."""
         return self._integer(name, Parameter("hidden", "int64", value=value, name=name))
 
     def _integer(self, name: str, parameter: Parameter) -> str:
@@ -150,7 +147,7 @@ class Procedure(Shapes):
             self._scalar(variable)
 
     def _procedure(self, variable: Variable, interface: Routine) -> None:
-        """C's function pointer becomes Fortran's."""
+        """Converts C's function pointer to Fortran's."""
         if "optional" in variable.attributes or "pointer" in variable.attributes:
             self._no(variable, "an optional procedure, or a pointer to one, has no mapping")
         made = callback(variable.name, interface)
@@ -212,7 +209,7 @@ class Procedure(Shapes):
         return name
 
     def _associate(self, bound: str, statement: str, local: str) -> None:
-        """A pointer that is left alone stands for an argument that is absent."""
+        """Sets a pointer, unless the argument is absent: then it stays null."""
         self.before += [f"nullify({local})", f"if (c_associated({bound})) {statement}"]
 
     def _array(self, variable: Variable) -> Parameter:
@@ -229,7 +226,7 @@ class Procedure(Shapes):
         )
 
     def _explicit(self, variable: Variable) -> None:
-        """Data without gaps: what is passed is all of it, in one dim."""
+        """Passes data without gaps: all of it, in one dim."""
         name = variable.name
         parameter = self._array(variable)
         bound = self._pointer(name, parameter)
@@ -242,7 +239,7 @@ class Procedure(Shapes):
         self.actual.append(self._converted(variable, parameter, local, "(:)"))
 
     def _assumed(self, variable: Variable) -> None:
-        """Data, shape and strides become a section of a whole that Fortran can describe."""
+        """Makes of data, shape and strides a section of a whole array, which Fortran can describe."""
         name = variable.name
         parameter = self._array(variable)
         at = len(self.slots)
@@ -272,13 +269,13 @@ class Procedure(Shapes):
         self.actual.append(self._converted(variable, parameter, local, f"({colons})"))
 
     def _converted(self, variable: Variable, parameter: Parameter, bound: str, suffix: str) -> str:
-        """What is passed: the array itself, or a copy as logicals of more bytes than NumPy's have."""
+        """Returns what is passed: the array itself, or a copy with logicals of more bytes than NumPy's."""
         kind = variable.kind
         if kind.base != "logical" or kind.kind == 1:
             return bound
         local = self._local(f"{declared(kind)}, allocatable :: ", f"{variable.name}_copy", suffix)
         self.before.append(f"if (associated({bound})) then")
-        if parameter.intent == "out":  # nobody has written it
+        if parameter.intent == "out":  # it is uninitialised
             self.before.append(f"  {bound} = .false.")
         self.before += [f"  {local} = {bound}", "end if"]
         if parameter.intent != "in":
@@ -306,7 +303,7 @@ class Procedure(Shapes):
         self.actual.append(local)
 
     def _characters(self, variable: Variable) -> None:
-        """A list of texts that is read, or an array of bytes of one length that is written."""
+        """Passes a list of texts to read, or an array of bytes of one length to write."""
         name, length = variable.name, variable.kind.length
         if len(variable.shape) != 1 or variable.intent == "inout" or "optional" in variable.attributes:
             self._no(variable, "arrays of characters have a mapping with one dim, and in or out alone")
@@ -336,7 +333,7 @@ class Procedure(Shapes):
         self.actual.append(local)
 
     def _text_length(self, variable: Variable) -> Dim:
-        """How many characters a routine may write there."""
+        """Returns how many characters a routine may write."""
         length = variable.kind.length
         try:
             return self._length(variable, length)
@@ -353,7 +350,7 @@ class Procedure(Shapes):
         return rpn(length, self._named)
 
     def _written_text(self, variable: Variable) -> None:
-        """Room for characters; what stands there comes back without the blanks at its end."""
+        """Makes room for characters. They are returned without trailing blanks."""
         name, length = variable.name, self.lengths[variable.name.lower()]
         if "optional" in variable.attributes and variable.intent == "inout":
             self._no(variable, "optional characters with intent(inout) have no mapping")
@@ -385,7 +382,7 @@ class Procedure(Shapes):
         self.actual.append(local)
 
     def _objects(self, variable: Variable) -> None:
-        """A list of objects: Fortran gets an array of copies, which go back to them."""
+        """Passes an array of copies of a list of objects. Unless it is only read, they are copied back."""
         name, kind = variable.name, variable.kind
         if len(variable.shape) != 1 or variable.intent == "out" or "optional" in variable.attributes:
             self._no(
@@ -411,7 +408,7 @@ class Procedure(Shapes):
         self.actual.append(local)
 
     def _class(self, variable: Variable) -> str:
-        """The name of its type: the class takes its place in the description once there is one."""
+        """Returns the name of its type. The description gets the class later."""
         kind = variable.kind
         if kind.name not in self.types:
             self._no(variable, f"the type {kind.name} is not declared here, in a module")
@@ -458,7 +455,7 @@ class Procedure(Shapes):
         dtype = self._dtype(variable)
         try:
             dims = self.result_dims = self._dims(variable)
-        except Unmapped:  # count(x > 0): Fortran knows once the function has returned
+        except Unmapped:  # count(x > 0): known only after the call
             self.returned = self._allocated(variable)
             return
         bound = self._pointer(
@@ -470,7 +467,7 @@ class Procedure(Shapes):
         self.before.append(f"call c_f_pointer({bound}, {self.returned}, [{', '.join(shape)}])")
 
     def _allocated(self, variable: Variable) -> str:
-        """What Fortran allocates is copied to memory of C's, which free() ends with the array."""
+        """Copies what Fortran allocates to memory from malloc(), which is freed with the array."""
         name, dtype = variable.name, self._dtype(variable)
         rank = len(variable.shape)
         places = [f"{name.lower()}_shape_{axis}" for axis in range(1, rank + 1)]
@@ -487,7 +484,7 @@ class Procedure(Shapes):
         copy = self._local(f"{ISO[dtype]}, pointer :: ", f"{name}_copy", f"({colons})")
         self.before[:0] = [f"{data} = c_null_ptr"] + [
             f"{size} = 1" for size in sizes
-        ]  # without data: an error of the call
+        ]  # NULL data is then an error
         self.after.append(f"if (allocated({local})) then")
         self.after += [
             f"  {size} = size({local}, {axis}, kind=c_int64_t)" for axis, size in enumerate(sizes, 1)

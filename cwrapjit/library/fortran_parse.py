@@ -1,9 +1,8 @@
 """Reads Fortran, free and fixed form: what callers see of a routine, a type or a module.
 
-fparser parses; this file takes from its trees what has a meaning for callers, so that a whole source file can
-be given as its own declaration. What is read here is written again by fortran_emit.py; the text that was
-given is never passed on. Of 180 routines in 120 files of SciPy 1.11 a reader of our own had read none: most
-are in fixed form.
+fparser parses; this file takes from its trees what callers need, so that a whole source file can be its own
+declaration. fortran_emit.py writes it anew; the given text is never passed on. (A reader of our own had read
+none of 180 routines in 120 files of SciPy 1.11: most are in fixed form.)
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _LINE = re.compile(r"at line (\d+)\n")
 _UNITS = ("Subroutine_Subprogram", "Function_Subprogram", "Subroutine_Body", "Function_Body")
 _DECLARATIONS = ("Type_Declaration_Stmt", "Data_Component_Def_Stmt")
 
-# What names of kinds stand for in iso_c_binding and iso_fortran_env, on x86-64.
+# Bytes of the named kinds of iso_c_binding and iso_fortran_env, on x86-64.
 KINDS = {
     **dict.fromkeys("c_int8_t c_signed_char c_char c_bool int8 logical8".split(), 1),
     **dict.fromkeys("c_int16_t c_short int16 logical16".split(), 2),
@@ -50,7 +49,7 @@ def _kind(node: Any) -> str:
 
 
 def _parts(node: Any) -> Iterator[Any]:
-    """The statements and constructs inside a construct; those that only group others are gone through."""
+    """Yields the statements and constructs inside a construct and its grouping nodes."""
     for each in getattr(node, "content", None) or ():
         if _kind(each) in (
             "Specification_Part",
@@ -76,8 +75,7 @@ def _say_nothing(message: str, item: object = None) -> None:
 
 
 def _tree(text: str, free: bool | None = None) -> Any:
-    """fparser's tree of a text in free or fixed form; None: as it looks. Its tables of symbols are in one
-    place for all texts: one at a time."""
+    """Returns fparser's tree; free=None: it finds the form. Its tables are global: one text at a time."""
     reader = load("fparser.common.readfortran").FortranStringReader(text, ignore_comments=True)
     if free is not None:
         reader.set_format(load("fparser.common.sourceinfo").FortranFormat(free, False))
@@ -85,14 +83,14 @@ def _tree(text: str, free: bool | None = None) -> Any:
     def refuse(message: str, item: object = None) -> None:
         raise load("fparser.two.utils").FortranSyntaxError(reader, message)
 
-    # What its own methods log they look up beyond the text's last line, and after errors they exit.
+    # The reader's own methods look up lines beyond the last one, and exit after errors.
     reader.error, reader.info, reader.warning = refuse, _say_nothing, _say_nothing
     return load("fparser.two.parser").ParserFactory().create(std="f2008")(reader)
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """fparser logs what it raises, too."""
+    """Silences fparser, which also logs what it raises."""
     logger = logging.getLogger("fparser")
     before, logger.disabled = logger.disabled, True
     try:
@@ -105,23 +103,23 @@ def _quiet() -> Iterator[None]:
 
 
 class Scope:
-    """What names mean in a routine, a type or a module: variables, constants, types without a declaration."""
+    """The names of a routine, a type or a module: variables, constants, types of undeclared names."""
 
     def __init__(self, reader: Reader, outer: Scope | None = None) -> None:
         self.reader = reader
         self.table: dict[str, Variable] = {}
         self.constants: dict[str, int] = dict(outer.constants) if outer is not None else {}
-        # Types by first letter: where the text has an implicit statement, or computes something. Else None.
+        # Types by first letter, if the text has an implicit statement or executable ones; else None.
         self.implicit: dict[str, Type] | None = None if outer is None else outer.implicit
         self.strict: bool = outer is not None and outer.strict  # implicit none
         self.interfaces: dict[str, Routine] = dict(outer.interfaces) if outer is not None else {}
-        self._of_interface: dict[str, str] = {}  # procedure(name) :: these
-        # What other modules have: (module, its name there), and modules of which all names are used.
+        self._of_interface: dict[str, str] = {}  # procedure(interface) :: name
+        # Names of other modules: (module, name there); and modules of which all names are used.
         self.uses: dict[str, tuple[str, str]] = dict(outer.uses) if outer is not None else {}
         self.opened: list[str] = list(outer.opened) if outer is not None else []
 
     def read(self, node: Any) -> None:
-        """A specification statement; others say nothing here."""
+        """Reads a specification statement; ignores others."""
         kind, text = _kind(node), str(node)
         if kind in _DECLARATIONS:
             self._declare(node)
@@ -160,7 +158,7 @@ class Scope:
                     self.variable(re.sub(r"\(.*", "", name)).attributes.add(match[1].lower())
 
     def _interface(self, unit: Any) -> None:
-        """Of a dummy procedure, or abstract. One that is not understood is only unknown."""
+        """Reads an interface, of a dummy procedure or abstract. One that is not understood stays unknown."""
         name = str(unit.content[0].items[1]).lower()
         with contextlib.suppress(CompileError):
             self.interfaces[name] = self.reader.routine(unit, "", self)
@@ -169,7 +167,7 @@ class Scope:
             self._of_interface[name] = name
 
     def resolve(self) -> None:
-        """Procedures get the interfaces that were declared, in front of them or behind."""
+        """Gives procedures the interfaces that were declared, before or after them."""
         for name, interface in self._of_interface.items():
             self.table[name].interface = self.interfaces.get(interface)
 
@@ -207,7 +205,7 @@ class Scope:
         dims = []
         for name in re.findall(rf"\b{_NAME}\b", text.lower()):
             if name not in self.table:
-                self.number(name)  # a constant of another module is one of this routine
+                self.number(name)  # gets it, if it is a constant of another module
         for part in split(text):
             lower, colon, upper = (each.strip() for each in part.partition(":"))
             dims.append(("1", part) if not colon else (lower or ("1" if upper else ""), upper or ":"))
@@ -232,14 +230,14 @@ class Scope:
                     self.implicit[chr(code)] = kind
 
     def typed(self, variable: Variable) -> bool:
-        """Gives the variable the type that its name has without a declaration; False: nobody meant it."""
+        """Gives the variable the type of an undeclared name; False if there is none."""
         if variable.type is None and self.implicit is not None:
             first = variable.name[0].lower()
             variable.type = self.implicit.get(first, _INTEGER if "i" <= first <= "n" else _REAL)
         return variable.type is not None
 
     def _use(self, text: str) -> None:
-        """use kinds, only: dp, wp => i8. Constants of modules that were read are known, others asked for."""
+        """Reads use kinds, only: dp, wp => i8. Constants of modules not read here are looked up later."""
         match = _USE.fullmatch(text.lower())
         if match is None:
             return
@@ -257,7 +255,7 @@ class Scope:
             self.constants |= known or {}
 
     def _used(self, name: str) -> int | None:
-        """The value of a constant of another module, as the compiler says."""
+        """Asks the compiler for the value of a constant of another module."""
         places = [self.uses[name]] if name in self.uses else [(module, name) for module in self.opened]
         for place in places:
             if (value := self.reader.ask(place)) is not None:
@@ -298,7 +296,7 @@ class Scope:
         return value
 
     def number(self, text: str) -> int | None:
-        """The value of a constant expression, as far as kinds need it."""
+        """Returns the value of a constant expression, in the forms that kinds need."""
         text = text.strip().lower()
         if re.fullmatch(r"\d+", text):
             return int(text)
@@ -325,14 +323,14 @@ class Scope:
 
 
 def _size(text: str) -> str:
-    """What is inside of `(len=8)`, `*8` and `*(*)`."""
+    """Returns what is inside `(len=8)`, `*8` or `*(*)`."""
     text = text.strip()
     text = text[1:].strip() if text.startswith("*") else text
     return text[1:-1].strip() if text.startswith("(") else text
 
 
 def _length(inside: str) -> str:
-    """Of the characters that `len=8, kind=c_char` describes."""
+    """Returns the length of characters in `len=8, kind=c_char`."""
     length = ""
     for part in split(inside):
         name, equals, value = part.partition("=")
@@ -345,13 +343,13 @@ def _length(inside: str) -> str:
 
 
 class Reader:
-    """One text. `kinds` maps names of kinds that the text does not define to bytes."""
+    """Reads one text. `kinds` maps names of kinds that the text does not define to bytes."""
 
     def __init__(
         self, text: str, kinds: dict[str, int], where: str, modules: dict[str, dict[str, int]], ask: Ask
     ) -> None:
         self.text = text
-        self.modules = modules  # their constants, as far as they were read; more come
+        self.modules = modules  # constants by module; read() adds to it
         self.ask = functools.lru_cache(None)(ask)
         self.lines = text.splitlines()
         self.where = where
@@ -368,8 +366,7 @@ class Reader:
         raise CompileError(f"{self.where}:{line}:{column + 1}: {message}{caret}", details)
 
     def read(self) -> Declared:
-        """Everything that stands in the text, outside a module or in one, in its order. Modules are read
-        first: others may use their constants."""
+        """Reads all of the text, in its order. Modules come first, as others use their constants."""
         units, routines = self._readable(), self.declared.routines
         of_units: dict[int, list[Routine]] = {}
         for at in sorted(range(len(units)), key=lambda at: _kind(units[at]) != "Module"):
@@ -390,7 +387,7 @@ class Reader:
         return self.declared
 
     def _try(self, unit: Any, read: Callable[..., None], *args: Any) -> None:
-        """A fault in one routine or type is its own."""
+        """Reads one routine or type. An error in it is listed, and does not concern the others."""
         try:
             read(*args)
         except CompileError as error:
@@ -398,7 +395,7 @@ class Reader:
             self.declared.faulty[name.lower() if name.isupper() else name] = error
 
     def _readable(self) -> list[Any]:
-        """The program units; a routine with a line that is no Fortran is taken out, and listed as faulty."""
+        """Returns the program units. A routine with a line that is not Fortran is left out, as faulty."""
         first: CompileError | None = None
         while True:
             try:
@@ -416,13 +413,13 @@ class Reader:
                     raise first from None
 
     def _units(self) -> list[Any]:
-        """The program units of the text; parts of a module may stand alone."""
+        """Returns the program units of the text, which may be parts of a module."""
         wrong = load("fparser.two.utils").FparserException  # an InternalError for "integer(", too
         try:
             return list(_tree(self.text).content)
         except wrong as error:
             match = _LINE.match(str(error))
-        cards = "\n".join(line[:72] for line in self.lines)  # columns 73 and later number the lines
+        cards = "\n".join(line[:72] for line in self.lines)  # columns from 73 hold line numbers
         for text, free in (
             (self.text, False),
             (cards + "\n", False),
@@ -472,7 +469,7 @@ class Reader:
         routines[first:] = [each for each in routines[first:] if each.generic or seen(each.name, set())]
 
     def _generic(self, block: Any) -> None:
-        """One name for several routines."""
+        """Reads a generic name, which stands for several routines."""
         name = str(block.content[0].items[0])
         if not re.fullmatch(_NAME, name):
             return
@@ -501,7 +498,7 @@ class Reader:
         prefix, name, dummies, _ = head.items
         scope = Scope(self, outer)
         name, names = str(name), [str(each) for each in getattr(dummies, "items", ())]
-        if name.isupper():  # Fortran 77, where nobody had others
+        if name.isupper():  # as in Fortran 77, which ignores case
             name, names = name.lower(), [each.lower() for each in names]
         for each in names:
             if each == "*":
@@ -514,7 +511,7 @@ class Reader:
             and not scope.strict
             and any(_kind(node) == "Execution_Part" for node in parts)
         ):
-            scope.implicit = {}  # a source, not an interface in which a declaration was forgotten
+            scope.implicit = {}  # a source: it may rely on implicit types, interfaces may not
         for node in parts:
             if _kind(node) == "Execution_Part":
                 self._assigned(node, names, scope)
@@ -535,7 +532,7 @@ class Reader:
         return Routine(str(name), arguments, result, module, bind, elemental, constants)
 
     def _assigned(self, executed: Any, names: list[str], scope: Scope) -> None:
-        """Numbers that the source assigns, and of which no intent says anything, come back."""
+        """Gives inout to numbers that the source assigns and that have no intent."""
         assignments = load("fparser.two.utils").walk(
             executed, load("fparser.two.Fortran2003").Assignment_Stmt
         )
@@ -585,7 +582,7 @@ _SEPARATE = re.compile(r"\s*module\s+procedure\s+(\w+)\s*(?:!.*)?$", re.IGNORECA
 
 
 def _around(lines: list[str], line: int) -> tuple[str, int, int] | None:
-    """The routine whose text has this line (from 1): its name, its first and its last line (from 0)."""
+    """Returns the routine that contains a line (from 1): its name, its first and its last line (from 0)."""
     at = min(line, len(lines)) - 1
     if separate := _SEPARATE.match(lines[at]):
         return (
@@ -597,7 +594,7 @@ def _around(lines: list[str], line: int) -> tuple[str, int, int] | None:
     if begin is None or any(_END.match(each) for each in lines[begin : line - 1]):
         return None
     rest = range(begin + 1, len(lines))
-    # One without an end ends where the next begins.
+    # A routine without an end statement ends where the next one begins.
     stops = (
         k if _END.match(lines[k]) else k - 1 for k in rest if _END.match(lines[k]) or _HEAD.match(lines[k])
     )
@@ -608,7 +605,7 @@ def _around(lines: list[str], line: int) -> tuple[str, int, int] | None:
 
 
 def _bound(head: Any) -> str | None:
-    """C's name of a routine, where it has bind(c)."""
+    """Returns C's name of a routine with bind(c), else None."""
     pattern = r"bind\s*\(\s*c\s*(?:,\s*name\s*=\s*['\"]([^'\"]*)['\"])?\s*\)"
     match = re.search(pattern, str(head), re.IGNORECASE)
     return (match[1] or str(head.items[1]).lower()).strip() if match else None
@@ -621,8 +618,8 @@ def parse(
     modules: dict[str, dict[str, int]] | None = None,
     ask: Ask = lambda place: None,
 ) -> Declared:
-    """What `text` declares; CompileError, with its place, where it is not understood. modules: constants by
-    module, which gets those of this text; ask(module, name): the value of one that is not there."""
+    """Returns what `text` declares, or raises CompileError with the place. modules: constants by module, with
+    those of this text added; ask((module, name)): the value of another one."""
     try:
         load("fparser")
     except ModuleNotFoundError:

@@ -1,7 +1,7 @@
-"""Procedures as arguments: what a dummy procedure is to C, and so to Python.
+"""Maps procedures as arguments: what a dummy procedure is in C, and what Python gets.
 
-Fortran passes everything by address: to Python a number that is only read is a number, one that is written an
-array of one item. Results are by value.
+Fortran passes everything by address. Python gets a number that is only read as a number, one that is written
+as an array of one item. Results are by value.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from cwrapjit.library.thunks import Unmapped
 
 @dataclasses.dataclass
 class Callback:
-    """The type of a dummy procedure, and what its arguments are to Python, as dims= says it."""
+    """The type of a dummy procedure, and its arguments for Python, in the form of dims=."""
 
     ctype: types.Callable
     dims: dict[str, Any]
 
 
 def callback(name: str, routine: Routine) -> Callback:
-    """Unmapped with a reason where C could not call it, or Python not be called."""
+    """Maps a procedure. Raises Unmapped with a reason if C cannot call it, or Python cannot be called."""
     dims: dict[str, Any] = {}
     parameters = tuple(_parameter(name, each, dims) for each in routine.arguments)
     names = tuple(each.name.lower() for each in routine.arguments)

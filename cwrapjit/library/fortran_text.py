@@ -1,4 +1,4 @@
-"""Types in the words of Fortran, C and NumPy, unique names, and the helpers of every wrapper module."""
+"""Defines types in Fortran, C and NumPy, unique names, and the helpers of every wrapper module."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ISO = {
     "complex64": "complex(c_float_complex)", "complex128": "complex(c_double_complex)",
     "bool": "logical(c_bool)",
 }  # fmt: skip
-# What C passes: numbers by their dtypes ("int8" is signed char, which stands behind char), and all else.
+# C types of numbers by dtype ("int8" is signed char, as that comes after char), and of all else.
 NUMBERS = {each.dtype: each for each in types.BASIC.values() if isinstance(each, types.Scalar)}
 POINTER = types.Pointer(types.Void())
 INT64 = "integer(c_int64_t)"
-# What the emitted text calls: no local variable may hide it.
+# Names that emitted text uses, and that no local variable may hide.
 _RESERVED = set(
     "allocated associated c_associated c_f_pointer c_f_procpointer c_loc c_null_ptr c_ptr int merge"
     " null product repeat shape size transfer cwj_layout cwj_shifted cwj_text cwj_texts cwj_letters"
@@ -34,7 +34,7 @@ _RESERVED = set(
 
 
 class Names:
-    """Names that do not collide: Fortran does not tell a from A."""
+    """Makes unique names. Fortran ignores case."""
 
     def __init__(self) -> None:
         self.taken = set(_RESERVED)
@@ -53,7 +53,7 @@ class Names:
 
 @dataclasses.dataclass
 class Slot:
-    """One dummy of a bind(c) procedure, as C, as Fortran and as the call path sees it."""
+    """One dummy of a bind(c) procedure, in C, in Fortran and for the call path."""
 
     name: str
     c: Any  # its type
@@ -62,21 +62,21 @@ class Slot:
 
 
 def item_size(variable: Variable) -> int:
-    """Bytes of an item as NumPy has it."""
+    """Returns the bytes of an item in NumPy."""
     if variable.kind.base == "logical":
         return 1
     return variable.kind.kind * (2 if variable.kind.base == "complex" else 1)
 
 
 def declared(kind: Type) -> str:
-    """A type as its own routine declares it."""
+    """Returns a type as the routine declares it."""
     if kind.base in ("type", "class"):
         return f"type({kind.name})"
     return f"{kind.base}({kind.kind})"
 
 
 def folded(line: str) -> str:
-    """A line of Fortran within 132 columns."""
+    """Breaks a line of Fortran, which may have 132 columns."""
     indent = line[: len(line) - len(line.lstrip())]
     lines = []
     while len(line) > 120:

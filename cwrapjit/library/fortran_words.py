@@ -1,4 +1,4 @@
-"""What Fortran text declares, as data."""
+"""Data classes for what Fortran text declares."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Variable:
     type: Type | None = None
     attributes: set[str] = dataclasses.field(default_factory=set)
     intent: str = ""
-    # Lower and upper bounds; ("", ":") where assumed, ("1", "*") last.
+    # Lower and upper bounds; ("", ":") if assumed; the last may be ("1", "*").
     shape: tuple[tuple[str, str], ...] = ()
     initial: str = ""
-    interface: Routine | None = None  # of a procedure, where it is known
+    interface: Routine | None = None  # of a procedure, if it is known
 
     @property
     def kind(self) -> Type:
-        """Its type, where that is known to be known."""
+        """Returns the type, which must be known."""
         assert self.type is not None
         return self.type
 
@@ -50,10 +50,10 @@ class Routine:
     arguments: list[Variable]
     result: Variable | None = None
     module: str = ""
-    bind: str | None = None  # C's name of it, where it has bind(c)
+    bind: str | None = None  # C's name, if it has bind(c)
     elemental: bool = False
     constants: dict[str, int] = dataclasses.field(default_factory=dict)  # by lower-case name
-    generic: str = ""  # the public name of a private one
+    generic: str = ""  # the public generic name of a private routine
 
 
 @dataclasses.dataclass
@@ -79,7 +79,7 @@ class Declared:
 
 
 def split(text: str) -> list[str]:
-    """The parts of a list, not divided inside parentheses or quotes."""
+    """Splits a list at commas outside parentheses and quotes."""
     parts, depth, start = [], 0, 0
     for match in _MARK.finditer(text):
         depth += (match[0] in "([") - (match[0] in ")]")

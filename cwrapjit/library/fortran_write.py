@@ -1,4 +1,4 @@
-"""The text of a bind(c) procedure, and the thunk between it and the call path."""
+"""Writes the text of a bind(c) procedure, and the thunk between it and the call path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cwrapjit.library.thunks import Thunk
 
 
 def _interface(routine: Routine) -> list[str]:
-    """The routine as an external one: rebuilt from what was read."""
+    """Returns the interface of an external routine, rebuilt from its declaration."""
     inner = [v.name for v in routine.arguments]
     what = "subroutine" if routine.result is None else "function"
     head = f"{what} {routine.name}({', '.join(inner)})"
@@ -25,7 +25,7 @@ def _interface(routine: Routine) -> list[str]:
         )
     lines = [head, "  import", "  implicit none"]
     every = routine.arguments + ([routine.result] if routine.result is not None else [])
-    # Integers first: the bounds of arrays refer to them.
+    # Scalars first: the bounds of arrays refer to them.
     for variable in sorted(every, key=lambda v: bool(v.shape)):
         lines.append("  " + _rebuilt(variable, routine.constants))
     return ["interface", *("  " + line for line in [*lines, f"end {what}"]), "end interface"]
@@ -51,7 +51,7 @@ def _rebuilt(variable: Variable, constants: dict[str, int]) -> str:
 
 
 def procedure(made: Procedure) -> str:
-    """The whole bind(c) procedure."""
+    """Returns the whole bind(c) procedure."""
     routine = made.routine
     dummies = ", ".join(slot.name for slot in made.slots)
     function = made.result.role != "none"
@@ -89,7 +89,7 @@ def procedure(made: Procedure) -> str:
 
 
 def _calls(made: Procedure, left: list[tuple[int, str]], absent: set[int]) -> list[str]:
-    """The call. Arguments by value can only be absent when they are not written: a call for each case."""
+    """Returns the call. Absent arguments by value must be left out: there is a call for each case."""
     if left:
         (index, bound), rest = left[0], left[1:]
         given, without = _calls(made, rest, absent), _calls(made, rest, absent | {index})
@@ -110,7 +110,7 @@ def _returned_type(made: Procedure) -> str:
 
 
 def thunk(made: Procedure) -> Thunk:
-    """Of the bind(c) procedure."""
+    """Returns the thunk of the bind(c) procedure."""
     result: Any = POINTER if made.result.role in ("handle", "string") else types.Void()
     result = NUMBERS[made.result.type] if made.result.role == "value" else result
     return Thunk(result, [slot.c for slot in made.slots])
