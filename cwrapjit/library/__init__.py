@@ -1,7 +1,4 @@
-"""C and Fortran libraries as Python functions: help(cwrapjit.library.Library) is the manual.
-
-The package is what `cwrapjit.library` names, so it can be called: that makes a Library.
-"""
+"""C and Fortran libraries. The package can be called, and makes a Library: help(cwrapjit.library.Library)."""
 
 from __future__ import annotations
 

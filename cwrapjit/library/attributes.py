@@ -1,8 +1,8 @@
-"""Attributes of compilers that change how a type lies in memory or how a function is called.
+"""Handles compiler attributes that change how a type lies in memory or how a function is called.
 
-The preprocessor drops all attributes, but leaves a mark where one matters. What packs or aligns a struct or a
-member becomes a pragma in the struct, which stays in the syntax tree. A declaration with other marks is put
-between pragmas, and what it defines is opaque: better refused than read from the wrong place.
+The preprocessor drops all attributes, but leaves marks for these. Marks that pack or align a struct or a
+member become pragmas inside the struct, which stay in the syntax tree. A declaration with other marks is put
+between pragmas, and what it defines is opaque: it is better refused than read from the wrong place.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 
 from cwrapjit.library.pieces import ends, is_definition, names_of
 
-LAYOUT, KIND = "\1", "\2"  # marks: the layout is another one; the type or the way to call is
-SYMBOL = "\3"  # around a name: what the linker knows it by
+LAYOUT, KIND = "\1", "\2"  # marks: another layout; another type or calling convention
+SYMBOL = "\3"  # around the symbol that the linker knows a name by
 REASON = "an attribute or #pragma pack changes it in a way that is not mapped"
 
 _LAYOUT = re.compile(r"\b_*(?:packed|aligned|align|ms_struct)_*\b")
@@ -25,7 +25,7 @@ _TOKEN = re.compile(f"{LAYOUT}([^{LAYOUT}]*){LAYOUT}|" + r"""[{};]|"(?:\\.|[^"\\
 
 
 def mark(word: str, arguments: str) -> str:
-    """What stays of __attribute__((...)) and the like."""
+    """Returns the marks that replace __attribute__((...)) and similar."""
     if word.strip("_") == "asm":
         symbol = re.sub(r"[\s\"]", "", arguments) if _STRINGS.fullmatch(arguments) else ""
         return f"{SYMBOL}{symbol}{SYMBOL}" if symbol else ""
@@ -40,7 +40,7 @@ def mark(word: str, arguments: str) -> str:
 
 
 def without_symbols(text: str, found: dict[str, str]) -> str:
-    """The text without these marks; what they say of functions and variables is found by name."""
+    """Removes these marks, and stores the symbols of functions and variables in found, by name."""
     for match in _SYMBOL.finditer(text):
         begin = max(text.rfind(end, 0, match.start()) for end in ";{}") + 1
         declared = _SYMBOL.sub(" ", text[begin : match.start()])
@@ -55,7 +55,7 @@ def _may_be(alignment: int) -> bool:
 
 
 def with_pragmas(text: str) -> str:
-    """The marks become pragmas: in structs, or around their outermost declarations."""
+    """Replaces the marks by pragmas: in structs, or around the outermost declaration."""
     if LAYOUT not in text and KIND not in text:
         return text
     out, begin = [], 0
@@ -66,7 +66,7 @@ def with_pragmas(text: str) -> str:
             level = 2 if KIND in piece else 1
             piece = _TOKEN.sub(lambda match: " " if match[0][0] == LAYOUT else match[0], piece)
             piece = piece.replace(KIND, " ")
-            head = len(piece) - len(piece.lstrip())  # it may begin with the end of a `# line` mark
+            head = len(piece) - len(piece.lstrip())  # it may begin with the newline of a `# line` mark
             piece = inside or f'{piece[:head]}_Pragma("cwj_{level}"){piece[head:]}_Pragma("cwj_0")'
         out.append(piece)
         begin = end
@@ -74,14 +74,13 @@ def with_pragmas(text: str) -> str:
 
 
 def _inside(piece: str) -> str | None:
-    """The piece, whose marks are pragmas behind the brace of a struct or in front of a member. None: one is
-    neither's."""
-    pragmas: list[tuple[int, str]] = []  # and where they go
-    waiting: list[str] = []  # for the brace of their struct
-    # Of open braces: where the struct's pragmas go (0: no struct's), where a member begins, and whether that
-    # has a comma (1) or a mark (2): both is too much.
+    """Returns the piece with pragmas after a struct's brace or before a member. None: a mark fits neither."""
+    pragmas: list[tuple[int, str]] = []  # (position, text)
+    waiting: list[str] = []  # marks that precede the brace of their struct
+    # For each open brace: where pragmas of its struct go (0: it is not a struct's), where the current member
+    # begins, and whether the member has a comma (1) or a mark (2). Members with both are not mapped.
     levels: list[list[int]] = []
-    closed = 0  # where those of the struct go whose brace closed just now
+    closed = 0  # where pragmas of the struct that was closed last go
     last = ["", ""]
     for match in _TOKEN.finditer(piece):
         token, said = match[0], match[1]
@@ -98,7 +97,7 @@ def _inside(piece: str) -> str | None:
             elif token == "," and levels:
                 levels[-1][2] |= 1
             last = [last[1], token]
-        elif said.startswith("pack ") and levels[-1][0] and said[5:].isdigit():  # behind a brace
+        elif said.startswith("pack ") and levels[-1][0] and said[5:].isdigit():  # after a brace
             pragmas.append((levels[-1][0], said))
         elif last[1] in _KINDS and said != "?":
             waiting.append(said)

@@ -1,4 +1,4 @@
-"""broadcast=True and prototype=: a C function as the slice of a broadcasting function."""
+"""Makes a C function the slice of a broadcasting function: broadcast=True and prototype=."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of, promoted
 
 
 def define(library: Core, found: FunctionDeclaration, options: Options) -> Any:
-    """A cwrapjit.Function whose slices are calls of the C function; Unmapped with a reason."""
+    """Returns a cwrapjit.Function whose slices are calls of the C function. Raises Unmapped with a reason."""
     try:
         refuse(found, options)
         _refuse_options(options)
@@ -29,7 +29,7 @@ def define(library: Core, found: FunctionDeclaration, options: Options) -> Any:
         raise Unmapped(f"it cannot be broadcast: {reason}") from None
 
 
-# Why options say nothing of a function that broadcasts. All others are honoured.
+# The options that functions that broadcast refuse, with the reasons. All others are supported.
 _FOR_SINGLE_CALLS = {
     "optional": "is for single calls: a slice has every argument",
     "defaults": "is for single calls: what slices are taken from has no defaults",
@@ -50,12 +50,12 @@ def _refuse_options(options: Options) -> None:
     plain = Options()
     for option, reason in _FOR_SINGLE_CALLS.items():
         given = getattr(options, option)
-        if given != getattr(plain, option) and (given or option == "encoding"):  # None is for bytes
+        if given != getattr(plain, option) and (given or option == "encoding"):  # encoding=None means bytes
             raise Unmapped(f"{option}= {reason}")
 
 
 class Slice:
-    """What becomes of a declaration and its options: the arguments of function()."""
+    """Turns a declaration and its options into the arguments of function()."""
 
     def __init__(self, library: Core, found: FunctionDeclaration, options: Options) -> None:
         self.library, self.found, self.options = library, found, options
@@ -63,8 +63,8 @@ class Slice:
         self.mapper.has_characters = False
         self.who = self.mapper.who
         self.slots: list[Any] = self.mapper.slots
-        self.c_names: dict[str, str] = {}  # parameter -> name of the input or output
-        self.output_dims: dict[str, str] = {}  # of lengths that are computed: name -> expression
+        self.c_names: dict[str, str] = {}  # parameter -> name of its operand
+        self.output_dims: dict[str, str] = {}  # name of a computed length -> expression
 
     def define(self) -> Any:
         function = self.mapper.map().function
@@ -110,12 +110,12 @@ class Slice:
         return made
 
     def _c_function(self, called: str) -> str:
-        """What f.address is: the C function as it is declared."""
+        """Returns the declaration of the C function that f.address points to."""
         result, _, inner = signature(self.found, names=False).partition(" (")
         return f"{result} {called}({inner}"
 
     def _forwarding(self, called: str) -> str:
-        """A C function of the library's types that calls the compiled one."""
+        """Returns C text of a function with the library's types that calls the compiled one."""
         spell = Writer().spell
         kinds = [spell(slot.type) for slot in self.slots]
         returns = spell(self.found.result)
@@ -132,20 +132,20 @@ class Slice:
         return documented(self.library.declarations, self.found) if doc is None else doc
 
     def _keep(self, made: Any) -> None:
-        """The code that it calls, and what it is in C."""
+        """Stores the function's C declaration, the code that it calls, and whether C may keep arguments."""
         made.__dict__["_declared"] = shown(self.found)
         made.__dict__["_library"] = self.library.code.lifetime
         made.__dict__["_keeps"] = self.library.code.may_keep
 
     def _sort(self) -> None:
-        """Into inputs and outputs, in the order of the caller's; those that are updated are inputs."""
+        """Sorts the slots into inputs, in the caller's order, and outputs. Updated operands are inputs."""
         slots = [slot for slot in self.slots if slot.parameter is not None]
         self.inputs = [slot for slot in slots if slot.parameter.argument >= 0]
         self.inputs.sort(key=lambda slot: slot.parameter.argument)
         self.outputs = [slot for slot in slots if slot.parameter.intent == "out"]
 
     def signature(self) -> str:
-        """That of function()."""
+        """Returns the signature= of function()."""
         inputs = [
             f"{'inout ' * (slot.parameter.intent == 'inout')}{self._shown(slot)}" for slot in self.inputs
         ]
@@ -157,12 +157,12 @@ class Slice:
         return f"{self.c_names[slot.name]}({', '.join(map(str, self._dims(slot)))})"
 
     def dtypes(self) -> tuple[np.dtype, ...]:
-        """One for each operand."""
+        """Returns one dtype per operand."""
         returned = [self.result.descr or np.dtype(self.result.type)] if self.result.role == "value" else []
         return (*map(self._dtype, self.inputs), *returned, *map(self._dtype, self.outputs))
 
     def _dtype(self, slot: Any) -> np.dtype[Any]:
-        """Of an operand: numbers, or structs."""
+        """Returns the dtype of an operand, which consists of numbers or structs."""
         made: np.dtype[Any] = slot.parameter.descr or np.dtype(slot.parameter.type)
         return made
 
@@ -181,7 +181,7 @@ class Slice:
         return tuple(dims)
 
     def _check_dims(self) -> None:
-        """What is written is as long as an array that is given, whatever C is told."""
+        """Raises Unmapped if no argument determines a dim of an output."""
         known = {dim for slot in self.inputs for dim in self._dims(slot)}
         for slot in self.outputs:
             for dim in self._dims(slot):
@@ -203,7 +203,7 @@ class Slice:
         return f"{COMPLEX if 'cwj_' in call else ''}{call};\nreturn 1;"
 
     def _given(self, slot: Any) -> str:
-        """What stands in the call for a parameter."""
+        """Returns the C expression that the call passes for a parameter."""
         parameter = slot.parameter
         spelled = Writer().spell(slot.type)
         if parameter.role == "hidden":
@@ -221,7 +221,7 @@ class Slice:
         return f"*(const {spelled} *)data_slice__{name}"
 
     def _to_lowest(self, slot: Any, name: str) -> str:
-        """From the first item to the lowest address, along axes that run backwards."""
+        """Returns, as C text, the offset from the first item to the lowest, on axes that run backwards."""
         at = self.mapper.by_name[slot.name]
         axes = [
             each.parameter.axis
@@ -233,7 +233,7 @@ class Slice:
         return "".join(_TO_LOWEST % {"x": name, "axis": axis} for axis in axes)
 
     def _value(self, dim: Any) -> str:
-        """An expression of dims as C text."""
+        """Returns an expression of dims as C text."""
 
         def value(each: int | str) -> str:
             return f"(npy_intp){each}" if isinstance(each, int) else self._symbol(each)
@@ -249,7 +249,7 @@ class Slice:
         raise Unmapped(f"no argument has the dim {symbol}")
 
     def _validate(self, slots: list[Any]) -> str | None:
-        """Slices are contiguous where nothing tells C their strides; hidden integers fit their types."""
+        """Returns Ccode_validate: slices without strides are contiguous; hidden integers fit their types."""
         checks = []
         strided = {each.parameter.of for each in self.slots if each.parameter.role == "stride"}
         for slot in self.slots:
@@ -287,7 +287,7 @@ _TO_LOWEST = (
 
 
 def operand_name(name: str, taken: Collection[str] = ()) -> str:
-    """The name of an operand for that of a parameter: function() keeps some names for itself."""
+    """Returns an operand's name for a parameter's: function() reserves some names."""
     while name in ("output", "out", "cookie", *taken):
         name += "_"
     return name

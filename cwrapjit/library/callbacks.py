@@ -1,8 +1,7 @@
-"""Functions as arguments: from what is given to the address of a C function.
+"""Converts functions that are passed as arguments to addresses of C functions.
 
-Python callables get trampolines: C functions of one C signature, compiled some at a time, which stay for
-good, as nobody knows when C calls them last. Each has a place, which says whose it is
-(csrc/library/callbacks/).
+Python callables get trampolines: C functions of one signature, compiled several at a time and never freed, as
+nobody knows when C calls them last. A trampoline's place says whose it is (csrc/library/callbacks/).
 """
 
 from __future__ import annotations
@@ -17,23 +16,22 @@ from cwrapjit.library import expressions, thunks, types
 from cwrapjit.library.declarations import FunctionDeclaration, declaration_of
 from cwrapjit.library.library import Core
 
-_MOST_FUNCTIONS = 128  # of C's that a converter keeps, and texts
+_MOST_FUNCTIONS = 128  # limit of each of a converter's tables
 _SURELY_PYTHON: tuple[type, ...] = (
     python_types.FunctionType,
     python_types.MethodType,
     python_types.BuiltinFunctionType,
 )
 _KNOWN_AGAIN: tuple[type, ...] = (str, _cwrapjit.LibraryFunction, _cwrapjit.Function)
-_trampolines: dict[tuple[str, bool], Any] = {}  # by the C signature, and who compiles them
+_trampolines: dict[tuple[str, bool], Any] = {}  # key: C signature, and whether it needs the C compiler
 _environment: list[Any] = []
 # (crossing, name, type, class or dtype, dims, readonly)
 Passed = tuple[str, str, str, Any, tuple[Any, ...], bool]
 
 
 class Converter:
-    """Makes addresses for one parameter of a function, or a member. hidden: parameters of the callback that
-    Python does not get; dims: what dims= says of them; by_libtcc: whether code of libtcc calls it, None: that
-    is not known, as of members."""
+    """Makes addresses for one parameter of a function, or a member. hidden: the callback's parameters that
+    Python does not get; dims: dims= of them; by_libtcc: code of libtcc calls it (None: if it has sources)."""
 
     def __init__(
         self,
@@ -54,10 +52,10 @@ class Converter:
         self._kind: Any = None
         self._made: Any = None
         self._functions: dict[int, Any] = {}  # by address
-        self.known: dict[Any, Any] = {}  # what was made of texts and functions, for calls to look at first
+        self.known: dict[Any, Any] = {}  # conversions of texts and functions, where calls look first
 
     def __call__(self, given: Any) -> tuple[Any, ...]:
-        """(address, what keeps the function), and, of C text, what ctext.py adds."""
+        """Returns (address, what keeps the function alive), and for C text also what ctext.py adds."""
         if not isinstance(given, _SURELY_PYTHON):
             found: tuple[Any, ...] | None
             convert = load("cwrapjit.library.native").convert
@@ -79,8 +77,7 @@ class Converter:
         return closure.address, closure
 
     def at(self, address: int, base: Any = None) -> Any:
-        """What C has there, which base keeps: the Python callable that it was given, or a Pointer to its own
-        function, which can be called. None for NULL."""
+        """Returns the Python callable at an address, else a callable Pointer that keeps base; NULL: None."""
         if not address:
             return None
         with contextlib.suppress(thunks.Unmapped):
@@ -91,7 +88,7 @@ class Converter:
         return _cwrapjit.function_pointer(address, types.declared(self.ctype), self, base)
 
     def callable(self, address: int) -> Any:
-        """A function that calls what is there."""
+        """Returns a function that calls the C function at this address."""
         if address not in self._functions:
             if len(self._functions) > _MOST_FUNCTIONS:
                 self._functions.clear()
@@ -105,7 +102,7 @@ class Converter:
         return self._functions[address]
 
     def declaration(self, address: int = 0) -> FunctionDeclaration:
-        """Of a function of this type."""
+        """Returns the declaration of a function of this type."""
         made = declaration_of(self.ctype, self.ctype.alias or "function")
         made.address, made.by_libtcc = address, self.by_libtcc
         return made
@@ -123,7 +120,7 @@ class Converter:
 
 
 def check_dims(converter: Converter, who: str) -> None:
-    """ValueError for what dims= says, and the declaration does not have."""
+    """Raises ValueError if dims= contradicts the declaration."""
     for name in converter.dims:
         if name not in converter.names:
             known = ", ".join(converter.names)
@@ -134,11 +131,11 @@ def check_dims(converter: Converter, who: str) -> None:
         raise ValueError(f"{who}: {reason}") from None
 
 
-# ---- what arguments are to Python -----------------------------------------------------------------
+# ---- what Python gets as arguments ----------------------------------------------------------------
 
 
 class Described:
-    """The arguments of CallbackKind."""
+    """Computes the arguments of CallbackKind."""
 
     def __init__(self, converter: Converter) -> None:
         dims = converter.dims
@@ -148,13 +145,13 @@ class Described:
         self.hidden = converter.hidden
         self.said = set(dims)
         self.references = {name for name, each in dims.items() if each == ()}
-        self.ended = {name for name, each in dims.items() if each == "list"}  # by a NULL
+        self.ended = {name for name, each in dims.items() if each == "list"}  # lists that end with NULL
         self.names = converter.names
         self.types = [
             self._with_dims(name, each, dims)
             for name, each in zip(self.names, self.ctype.parameters, strict=True)
         ]
-        self.lengths: set[str] = set()  # integers that arrays say
+        self.lengths: set[str] = set()  # integers that are lengths of arrays
 
     def all(self) -> tuple[tuple[Any, ...], Any]:
         found = [self._passed(name, ctype) for name, ctype in zip(self.names, self.types, strict=True)]
@@ -213,7 +210,7 @@ class Described:
         return "address", name, types.item_name(target), None, (), const
 
     def _reference(self, name: str, ctype: types.Pointer) -> Passed:
-        """One number, which C does not want back: its dims are ()."""
+        """Describes a const pointer to one number, whose dims are ()."""
         target = ctype.target
         if not isinstance(target, types.Scalar) or not target.dtype or not ctype.const:
             raise thunks.Unmapped(
@@ -264,7 +261,7 @@ class Described:
 
 
 def _trampolines_of(ctype: types.Callable, by_libtcc: bool) -> Any:
-    """Those of this C signature, for all libraries."""
+    """Returns the trampolines of this C signature, which all libraries share."""
     key = _text(ctype, 0, by_libtcc)
     found = _trampolines.get(key)
     if found is None:
@@ -286,7 +283,7 @@ def _add_trampolines(trampolines: Any, ctype: types.Callable, by_libtcc: bool, c
 
 
 def _text(ctype: types.Callable, count: int, by_libtcc: bool) -> tuple[str, bool]:
-    """The C text of so many, and whether the C compiler must compile it."""
+    """Returns the C text of `count` trampolines, and whether only the C compiler can compile it."""
     writer = thunks.Writer()
     result = writer.spell(ctype.result)
     spelled = [writer.spell(_as_passed(each)) for each in ctype.parameters]

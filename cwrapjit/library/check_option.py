@@ -1,22 +1,19 @@
-"""check=: what becomes of a status, or of NULL where a pointer was promised.
+"""Implements check=, which handles a status, or NULL where a pointer was expected.
 
-It is one of
+check= is one of
 
-* a function of the status, which raises if it wants to, or returns an exception or its class, which is raised
-  then (what else it returns is ignored),
-* the library's message function: its name, or what lib.function() returned; a status that is not 0 is a
-  RuntimeError with its text. "name(db)" is called with this argument of the call, "name(ctx, status)" with
-  both,
-* an exception class: it is raised with the status in its text,
+* a function of the status: it raises, or returns an exception or class to raise; other results are ignored,
+* the library's message function: its name, or what lib.function() returned. A status other than 0 raises a
+  RuntimeError with its text. "name(db)" passes this argument of the call, "name(ctx, status)" both,
+* an exception class, which is raised with the status in its text,
 * (exception class, message function): both,
-* "negative": a status below 0 is a RuntimeError,
-* {code: one of these}: of these statuses alone; the code "negative" stands for all below 0 without one.
+* "negative": a status below 0 raises a RuntimeError,
+* {code: one of these}, for these statuses alone; the code "negative" stands for all others below 0.
 
-A status that need not be 0 where nothing is raised is a result.
-
-OSError and its kin without a message function are about errno: -1 and NULL are failures, which have its text;
-all other values are results. A status behind a pointer says itself what failed: OSError is one class of many
-there. What a pointer is checked with gets None for NULL, and is not asked otherwise.
+If check= accepts statuses other than 0, the status is a result. OSError and its subclasses without a message
+function read errno: -1 and NULL are failures, which have its text; all other values are results. A status
+behind a pointer says itself what failed; OSError is then a class like any other. The check of a pointer is
+called for NULL alone, with None.
 """
 
 from __future__ import annotations
@@ -36,18 +33,17 @@ _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([\w\s,]*)\))?\s*")
 
 
 class Check:
-    """A check= that was read."""
+    """A check= that has been read."""
 
     def __init__(
         self, library: Core, who: str, check: Any, c_name: str, status: Any, is_returned: bool = True
     ) -> None:
-        """who: "zlib.compress()"; c_name: the function's in C; status: the type of what is looked at, which
-        is what C returns, or behind a pointer."""
+        """who: "zlib.compress()"; status: its type. C returns it, or (not is_returned) stores it."""
         self.library, self.who, self.c_name, self.is_returned = library, who, c_name, is_returned
         self.is_pointer = isinstance(status, types.Pointer)
         self.exception: Any = RuntimeError
         self.message: Any = None
-        self.given: tuple[str, ...] = ()  # what the message function gets
+        self.given: tuple[str, ...] = ()  # what the message function gets: names of parameters, "status"
         self.by_function: Any = None
         self.codes: dict[Any, Check] = {}
         check = {"negative": RuntimeError} if isinstance(check, str) and check == "negative" else check
@@ -109,12 +105,11 @@ class Check:
         self.message = _message_function(self.library, self.who, name, given is None)
 
     def arguments(self) -> tuple[str, ...]:
-        """C's names of the parameters that it wants to see."""
+        """Returns the C names of the parameters that the check gets."""
         return tuple(each for each in self.given if each != "status")
 
     def described(self, places: Mapping[str, int]) -> dict[str, Any]:
-        """What a Function's description says of it. places: the arguments of a call, by C's names of the
-        parameters."""
+        """Returns entries of description.Function. places: C parameter -> index of the argument, or -1."""
         for each in self.arguments():
             if places.get(each, -1) < 0:
                 raise ValueError(
@@ -127,7 +122,7 @@ class Check:
         }  # fmt: skip
 
     def function(self) -> Callable[..., None]:
-        """What C calls."""
+        """Returns the callable that csrc/library calls."""
         exception, who, message, given = self.exception, self.who, self.message, self.given
         if self.codes:
             return self._by_code()
@@ -156,7 +151,7 @@ class Check:
         return by_message
 
     def _by_code(self) -> Callable[..., None]:
-        behind = 1 + self.reads_errno  # arguments stand there
+        behind = 1 + self.reads_errno  # the arguments follow status and errno
         places = {name: behind + i for i, name in enumerate(self.arguments())}
         checks = {
             code: (each.function(), [1] * each.reads_errno + [places[name] for name in each.arguments()])
@@ -181,7 +176,7 @@ def _raising(called: Callable[[int | None], Any]) -> Callable[[int | None], None
 
 
 def _message_function(library: Core, who: str, name: str, by_status: bool) -> Any:
-    """The declared function of this name, in header= if not by itself, else const char *name(int)."""
+    """Returns the declared function, if necessary header='s, or else const char *name(int)."""
     try:
         found = library.attribute(name)
     except AttributeError:

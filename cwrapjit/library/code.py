@@ -1,4 +1,4 @@
-"""The compiled code of a library: where its functions and variables are, and what keeps them there."""
+"""Finds the functions and variables in the compiled code of a library, and keeps the code alive."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from cwrapjit.library.thunks import Unmapped, Writer
 from cwrapjit.library.types import Struct, show
 
 _MOST_FAILURES = 8
-# What is made of a function that a header defines: its code, its address, whether libtcc has compiled it.
+# A compiled function that a header defines: the owner of its code, its address, whether libtcc compiled it.
 Inner = tuple[Any, int, bool]
 
 
 def addresses(names: Iterable[str]) -> str:
-    """C text behind that of functions that have no symbol."""
+    """Returns C text to append, which stores the addresses of functions that have no symbol."""
     return "".join(f"\nvoid *const cwj_at_{name} = (void *){name};" for name in sorted(names))
 
 
 class Code:
-    """Of one library. `environment` is what C text is compiled with."""
+    """The code of one library. `environment` is the one that C text is compiled in."""
 
     def __init__(self, said: Settings, environment: object, known: Declarations) -> None:
         self.name, self.debug, self.environment = said.name, said.debug, environment
         self.has_sources = said.has_sources
-        # No other library has its memory, which goes when its code goes.
+        # Such memory belongs to this library alone, and is freed with its code.
         self.is_compiled = self.has_sources and not said.linked
-        # What its functions are given, perhaps after a call.
+        # Whether its functions may keep arguments after a call.
         self.may_keep = not self.is_compiled or _cwrapjit.library_has_state(environment)
-        self.lifetime: Any = None  # init= and free= are looked up before there is one
-        self.texts: dict[Any, Any] = {}  # C text of callbacks -> (address, what keeps the code)
-        # Functions that headers define for whoever includes them: what was made of them, those with which one
-        # is to be compiled, or the reason why it cannot be.
+        self.lifetime: Any = None  # still None when init= and free= are looked up
+        self.texts: dict[Any, Any] = {}  # C text of callbacks -> (address, owner of the code)
+        # Functions that headers define for each file that includes them: the compiled function, None before
+        # that, the names to compile together with it, or the reason why it cannot be compiled.
         self.inner: dict[str, Inner | list[str] | str | None] = {}
         self._symbols = known.symbols
         self._includes = known.preprocessor.includes
         self._as_libtcc = known.as_libtcc
         self._checked: set[Struct] = set()
-        self._failures = 0  # of the system's compiler, with these
+        self._failures = 0  # of the system's compiler, with such functions
 
     def address(self, symbol: str, who: str, function: bool = False) -> int:
-        """The address of what C calls so. AttributeError: there is none; TypeError: it is a variable."""
+        """Returns the address of a symbol. AttributeError: there is none; TypeError: it is a variable."""
         symbol = self._symbols.get(symbol, symbol)
         found = _cwrapjit.library_symbol(self.environment, symbol)
         if found is None:
@@ -59,19 +59,19 @@ class Code:
         return TypeError(f"{who}: {symbol} is a variable in library {self.name!r}, no function")
 
     def is_by_libtcc(self, found: FunctionDeclaration) -> bool:
-        """Whether libtcc compiled a function: it passes some structs in its own way."""
+        """True if libtcc compiled the function. libtcc passes some structs in its own way."""
         symbol = self._symbols.get(found.name, found.name)
         return found.by_libtcc or _cwrapjit.library_compiled(self.environment, symbol)
 
     def target(self, found: FunctionDeclaration) -> str:
-        """The C function in a thunk's text: its address."""
+        """Returns the address of the C function as text, for thunks."""
         is_inner = found.name in self.inner and not found.address
         if is_inner and (found.private or _cwrapjit.library_symbol(self.environment, found.name) is None):
             self.compile_inner(found)
         return str(found.address or self.address(found.name, f"{self.name}.{found.name}()", function=True))
 
     def take_inner(self, found: FunctionDeclaration) -> bool:
-        """Whether the text of source= says where a function of its headers is; then that is the function."""
+        """True if the text of source= stores this header function's address, which is then used."""
         place = _cwrapjit.library_symbol(self.environment, f"cwj_at_{found.name}")
         if place:
             self.inner[found.name] = (None, ctypes.c_void_p.from_address(place).value or 0, True)
@@ -79,8 +79,8 @@ class Code:
         return bool(place)
 
     def compile_inner(self, found: FunctionDeclaration) -> None:
-        """A function that a header defines for each text that includes it, and that no library has. All are
-        compiled together, as they may share variables; what does not compile in halves, down to this one."""
+        """Compiles a function that a header defines in each text that includes it, and that no library has.
+        All such functions are compiled together, as they may share variables; after an error, in halves."""
         inner = self.inner
         if inner[found.name] is None:
             names = sorted(name for name, made in inner.items() if made is None)
@@ -103,18 +103,18 @@ class Code:
         found.private = False
 
     def _check_structs(self, found: FunctionDeclaration) -> None:
-        """Headers can ask which compiler reads them: to libtcc, structs may lie otherwise."""
+        """Raises Unmapped if a struct differs for libtcc: headers can ask which compiler reads them."""
         includes = "\n".join([*self._includes, ""])
         for struct in structs_of(found) - self._checked:
             try:
                 Writer(only_layouts=True).spell(struct)
             except Unmapped:
-                continue  # nobody has one
+                continue  # its members are unknown, so no values exist
             try:
                 load("cwrapjit.library.members").measure(self, struct, "", includes)
             except (TypeError, _cwrapjit.CompileError):
                 known = f"{includes}const char cwj_known[sizeof({struct.name})] = {{0}};"
-                with contextlib.suppress(_cwrapjit.CompileError):  # the header leaves its members to others
+                with contextlib.suppress(_cwrapjit.CompileError):  # the header does not define its members
                     _cwrapjit.compile_thunks(self.environment, known, ["cwj_known"], quiet=True)
                     raise Unmapped(
                         f"only the header has it, in which {show(struct)} has other members for libtcc"
@@ -122,8 +122,8 @@ class Code:
             self._checked.add(struct)
 
     def _compile_headers(self, names: list[str]) -> dict[str, Inner]:
-        """These functions of the headers. libtcc has not seen those that a header has for GNU's compiler
-        alone: that is asked next, until it failed often."""
+        """Compiles these functions of the headers. libtcc does not see those that a header defines only for
+        GNU's compiler, so the system's compiler is tried next, until it has failed often."""
         text = "\n".join(self._includes) + "\n"
         symbols = [f"cwj_at_{name}" for name in names]
         environment, file = self.environment, "<headers>"
@@ -135,7 +135,7 @@ class Code:
             try:
                 code, places = _cwrapjit.compile_thunks(environment, text, names, 1, file)
             except RuntimeError as error:
-                if type(error) is not RuntimeError:  # an exception that struck while it waited
+                if type(error) is not RuntimeError:  # a subclass, raised while it waited
                     raise
                 self._failures += 1
             else:

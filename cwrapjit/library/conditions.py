@@ -1,7 +1,6 @@
-"""Asks libtcc which conditions of a C text hold: its directives alone are compiled, in memory.
+"""Asks libtcc which conditions of a C text hold, by compiling its directives alone, in memory.
 
-Nobody else knows what libtcc and the headers of this package define, which files it finds, and what its
-`__LINE__` is.
+Only libtcc knows its macros and those of this package's headers, the files that it finds, and its `__LINE__`.
 """
 
 from __future__ import annotations
@@ -21,9 +20,8 @@ _ANSWER = "#ifdef cwj_holds_%d\n1,\n#else\n0,\n#endif\n"
 def holding(
     text: str, file: str, macros: Iterable[str], environment: object, folders: list[str]
 ) -> dict[int, bool] | None:
-    """By their lines. None: C cannot say, as it does not take the directives without the text around them.
-
-    macros: #define lines in front of it; environment: the library's that compiles it, if there is one."""
+    """Returns, by line, whether each condition holds. None: the directives do not compile without the text
+    around them. macros: #define lines before the text; environment: that of the library, or None."""
     question, lines, is_certain = _question(text)
     if is_certain:
         return {}
@@ -35,22 +33,22 @@ def holding(
             environment, "\n".join([*macros, question]), ["cwj_answers"], file=file,
             after=f"\nconst char cwj_answers[] = {{\n{answers}0}};\n", quiet=True,
         )  # fmt: skip
-    except (_cwrapjit.CompileError, ValueError):  # ValueError: a folder that cannot be
+    except (_cwrapjit.CompileError, ValueError):  # ValueError: an impossible folder
         return None
     found = ctypes.string_at(place, len(lines))
-    del owner  # only now: it has the memory
+    del owner  # it owns the memory, so it is kept until here
     return {line: bool(holds) for line, holds in zip(lines, found, strict=True)}
 
 
 def _question(text: str) -> tuple[str, list[int], bool]:
-    """The directives, each with the number of its line, where a macro says that its condition holds; these
-    lines; whether all is certain. #elif is #if behind #else: lines that are skipped count, too."""
+    """Returns the directives, with a macro defined after each condition that holds, named by its line; these
+    lines, including skipped ones; and whether all answers are certain. #elif becomes an #if after #else."""
     made: list[str] = []
     lines: list[int] = []
-    depths: list[int] = []  # of #if lines, as many as one #endif ends
+    depths: list[int] = []  # for each open #if, the number of #endif that it needs
     is_certain = True
     begin, at, name = -1, -1, ""
-    shift = 0  # from lines of the text to those that its #line directives say
+    shift = 0  # from lines of the text to those that #line gives
     for token in tokens(text):
         if token.kind == "#":
             begin, name = token.at, ""

@@ -1,6 +1,6 @@
-"""Integer constant expressions, and the values of enums and of simple macros.
+"""Computes integer constant expressions, and the values of enums and of simple macros.
 
-Expressions come as syntax trees of pycparser or, of macros and in #if, as text; both have the types of C.
+Expressions are syntax trees of pycparser or, in macros and #if, text. Both are computed with C's types.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from cwrapjit._tokens import closes, code
 
-_LEVELS = {  # of operators
+_LEVELS = {  # precedence
     op: level
     for level, ops in enumerate("||  &&  |  ^  &  == !=  < > <= >=  << >>  + -  * / %".split("  "))
     for op in ops.split()
@@ -24,22 +24,22 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f
 
 
 class NotConstant(ValueError):
-    """What is asked for is no constant; the text says why."""
+    """The expression is not constant; the text says why."""
 
 
 class NoValue(NotConstant):
-    """Nor has C a value for it."""
+    """The expression has no value in C, either."""
 
 
 class Number(NamedTuple):
-    """A value of the type int, unsigned int, long or unsigned long; of 128 bits what fits none of these."""
+    """A value of type int, unsigned int, long or unsigned long; of 128 bits if it fits none of these."""
 
     value: int
     bits: int = 32
     signed: bool = True
 
     def fitted(self, wraps: bool = True) -> Number:
-        """As its type has it. What is too large for long has no value, unless it `wraps`."""
+        """Wraps the value to its type. Raises NoValue if a long overflows, unless `wraps`."""
         value = self.value % 2**self.bits
         value -= 2**self.bits if self.signed and value >= 2 ** (self.bits - 1) else 0
         if value != self.value and self.signed and self.bits == 64 and not wraps:
@@ -48,7 +48,7 @@ class Number(NamedTuple):
 
 
 def of_value(value: int) -> Number:
-    """The first type that holds it, as of enumerators."""
+    """Returns the value in the first type that holds it, as C does for enumerators."""
     for bits, signed in ((32, True), (64, True), (64, False)):
         if (made := Number(value, bits, signed)).fitted() == made:
             return made
@@ -56,7 +56,7 @@ def of_value(value: int) -> Number:
 
 
 def integer(text: str) -> Number:
-    """An integer literal of C."""
+    """Reads an integer literal of C."""
     digits = text.rstrip("uUlL")
     suffix = text[len(digits) :].lower()
     try:
@@ -71,12 +71,12 @@ def integer(text: str) -> Number:
             if fits and made.fitted() == made:
                 return made
     if "u" not in suffix and base == 10 and value < 2**64:
-        return Number(value, 128)  # as gcc has it
+        return Number(value, 128)  # as in gcc
     raise NoValue(f"{text} is too large")
 
 
 def character(text: str) -> int:
-    """The value of 'x'."""
+    """Returns the value of a character literal."""
     prefix, _, inner = text[:-1].partition("'")
     escape = _ESCAPED.fullmatch(inner)
     try:
@@ -88,7 +88,7 @@ def character(text: str) -> int:
 
 
 def apply(op: str, a: int, b: int) -> int:
-    """a op b, of whole numbers without end."""
+    """Computes a op b for integers of any size."""
     if op in ("/", "%"):
         if b == 0:
             raise NoValue("division by zero")
@@ -99,13 +99,13 @@ def apply(op: str, a: int, b: int) -> int:
 
 
 def common(a: Number, b: Number) -> Number:
-    """a as a number of the type to which C brings both."""
+    """Converts a to the common type of a and b."""
     bits = max(a.bits, b.bits)
     return Number(a.value, bits, all(each.signed for each in (a, b) if each.bits == bits)).fitted()
 
 
 def combined(op: str, a: Number, b: Number) -> Number:
-    """a op b, as C computes it; too many bits of an int are lost, and those that a shift drops."""
+    """Computes a op b as C does. Values of 32 bits wrap, and shifts drop bits."""
     if op in ("<<", ">>"):
         if not 0 <= b.value < a.bits:
             raise NoValue(f"a shift by {b.value}")
@@ -118,7 +118,7 @@ def combined(op: str, a: Number, b: Number) -> Number:
 
 
 def changed(op: str, a: Number) -> Number:
-    """-a, +a, ~a, !a"""
+    """Computes -a, +a, ~a or !a."""
     value = int(_UNARY[op](a.value))
     return Number(value) if op == "!" else a._replace(value=value).fitted(wraps=False)
 
@@ -136,7 +136,7 @@ _UNARY: dict[str, Callable[[int], int]] = {
 
 
 def of_tree(node: Any, names: Mapping[str, int], type_of: Callable[[Any], Any], size_of: Any = None) -> int:
-    """The value of a syntax tree, or NotConstant. type_of, size_of: what is known of the types in it."""
+    """Returns the value of a syntax tree, or raises NotConstant. type_of, size_of: called for its types."""
     try:
         return _Tree(names, type_of, size_of).number(node).value
     except RecursionError:
@@ -174,7 +174,7 @@ class _Tree(NamedTuple):
             is_true = self.number(node.cond).value
             chosen, other = (node.iftrue, node.iffalse) if is_true else (node.iffalse, node.iftrue)
             found = self.number(chosen)
-            with contextlib.suppress(NotConstant):  # the other one may divide by zero
+            with contextlib.suppress(NotConstant):  # the other branch may divide by zero
                 found = common(found, self.number(other))
             return found
         if kind == "Cast":
@@ -182,7 +182,7 @@ class _Tree(NamedTuple):
         raise NotConstant("the expression is not one of integers and + - * / %")
 
     def _cast(self, node: Any, value: int) -> Number:
-        """What a cast to a type of integers leaves."""
+        """Returns the value converted to an integer type."""
         ctype = self.type_of(node)
         if not getattr(ctype, "is_integer", False):
             raise NotConstant("a cast to another type")
@@ -192,11 +192,7 @@ class _Tree(NamedTuple):
 
 
 class _Reader:
-    """Reads an expression in text.
-
-    in_if: unknown names are 0, all of it is computed in 64 bits, and what stands behind && and ?: may divide
-    by zero.
-    """
+    """Reads an expression. in_if: unknown names are 0, values have 64 bits, divisions by zero pass."""
 
     def __init__(self, text: str, names: Mapping[str, int] | None = None, *, in_if: bool = False) -> None:
         self.in_if = in_if
@@ -242,7 +238,7 @@ class _Reader:
             self.at += 1
             right = self.binary(level + 1)
             if self.in_if and op in ("/", "%") and right.value == 0:
-                right = right._replace(value=1)  # && or ?: may leave this branch out
+                right = right._replace(value=1)  # && or ?: may skip this branch
             value = self.wide(combined(op, value, right))
         return value
 
@@ -272,11 +268,11 @@ class _Reader:
 
 
 def evaluate_condition(text: str) -> bool:
-    """The value of what stands behind #if, its macros replaced."""
+    """Returns the value of a condition of #if in which macros are replaced."""
     return bool(_Reader(text, in_if=True).whole())
 
 
-# 1.5f, -(1e999), (double)2.5; C knows what a long double is
+# 1.5f, -(1e999), (double)2.5; long doubles are left to C
 _DOUBLE = re.compile(
     r"(?:\(\s*double\s*\)\s*)?([-+])?\s*(\()?\s*((?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?)([fF]?)\s*(?(2)\))"
 )
@@ -285,7 +281,7 @@ _ESCAPED = re.compile(r"\\(x[0-9a-fA-F]+|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1
 
 
 def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
-    """The value of an object-like macro, its macros replaced; None: it has none that Python knows."""
+    """Returns the value of an object-like macro after expansion. None: Python does not know it."""
     text = body.strip()
     while text[:1] + text[-1:] == "()" and closes(parts := code(text), 0) == len(parts) - 1:
         text = text[1:-1].strip()
@@ -305,7 +301,7 @@ def of_macro(body: str, names: Mapping[str, int]) -> int | float | str | None:
 
 
 def check_numbers(text: str) -> None:
-    """NoValue where a text of whole numbers alone has none in C: it divides by zero, or is too large."""
+    """Raises NoValue if integers alone have no value in C: a division by zero, or too large a result."""
     try:
         _Reader(text).whole()
     except NotConstant as error:
@@ -314,7 +310,7 @@ def check_numbers(text: str) -> None:
 
 
 def _strings(text: str) -> str | None:
-    """Adjacent string literals as one str: of wide ones escapes are code points, of others bytes of UTF-8."""
+    """Joins adjacent string literals. Escapes are code points in wide ones, else bytes of UTF-8."""
     parts, is_wide, at = [], False, 0
     while at < len(text.rstrip()):
         match = _STRING.match(text, at)
@@ -326,12 +322,12 @@ def _strings(text: str) -> str | None:
     try:
         found = _ESCAPED.sub(lambda match: _unescaped(match[1], is_wide), "".join(parts))
         return found.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") if parts else None
-    except (ValueError, OverflowError):  # no code point
+    except (ValueError, OverflowError):  # not a code point
         return None
 
 
 def _unescaped(escape: str, is_wide: bool) -> str:
-    """What stands behind a backslash: a byte of UTF-8 as the half of a character that it may be."""
+    """Decodes an escape without its backslash. A byte above 127 becomes a surrogate until all are joined."""
     if escape[0] in "uU" and len(escape) > 1:
         return chr(int(escape[1:], 16))
     if escape[0] == "x" or escape.isdigit():

@@ -1,4 +1,4 @@
-"""C text where C wants a function: a body, or whole definitions of which the last one is meant."""
+"""Compiles C text where C wants a function: a body, or definitions, of which the last one is used."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _ENTRY = "cwj_callback_entry"
 def compiled(
     known: Declarations, code: Code, ctype: types.Callable, text: str, who: str, by_libtcc: bool
 ) -> tuple[Any, ...]:
-    """The address of what the text says, and its code; what to call when it is hot, and how long it ran.
-    Compiled once. by_libtcc: code of libtcc calls it."""
+    """Returns the text's address and owner and, if it can get hot, what to call then and its time. It is
+    compiled once. by_libtcc: code of libtcc calls it."""
     key = (text, id(ctype), by_libtcc)
     found: tuple[Any, ...] | None = code.texts.get(key)
     if found is None:
@@ -37,7 +37,7 @@ def compiled(
 
 
 class _Hot:
-    """A text that has run for a while: the system's compiler makes the same of it in the background."""
+    """A text that may become hot: then the system's compiler compiles it again in the background."""
 
     def __init__(self, texts: dict[Any, Any], key: Any, found: tuple[int, Any], again: Any) -> None:
         self.texts = texts
@@ -45,10 +45,10 @@ class _Hot:
         self.found = found
         self.again = again
         self.owner: Any = None
-        self.heat = bytearray(8)  # nanoseconds; empty: what was found before is out of date
+        self.heat = bytearray(8)  # nanoseconds; empty: `found` is out of date
 
     def look(self) -> None:
-        """Puts the better code in its place, when there is some; where there will be none, it stays."""
+        """Uses the code of the system's compiler if it is ready. If that fails, keeps the present code."""
         try:
             if self.owner is None:
                 self.owner, _ = self.again(2)
@@ -59,7 +59,7 @@ class _Hot:
             return
         self.heat.clear()
         made = self.found
-        if places:  # C may have the first address still
+        if places:  # C may still have the first address
             made = (places[0], (self.owner, *self.found[1]))
         if self.key in self.texts:
             self.texts[self.key] = made
@@ -68,8 +68,7 @@ class _Hot:
 def _compile(
     known: Declarations, code: Code, ctype: types.Callable, text: str, who: str, by_libtcc: bool
 ) -> tuple[int, Any, Any]:
-    """The address, its code, and what compiles it again: None where only one compiler passes structs as the
-    caller does."""
+    """Returns the address, its owner, and what compiles it again: None if structs allow only one compiler."""
     if "\0" in text:
         raise _cwrapjit.CompileError(f"{who}: the text has a NUL character")
     if not text.strip():
@@ -79,7 +78,7 @@ def _compile(
     read = Text(text, file, build.include_dirs, build.given, code.environment)
     read.check()
     last = read.functions[-1] if read.functions and read.statement is None else None
-    last = last if last is not None and last.words else None  # FOREACH(x) { ... } is of a body
+    last = last if last is not None and last.words else None  # FOREACH(x) { ... } is part of a body
     spelled = Spelled(bool(read.includes) or not (last is None or "struct" not in text))
     try:
         parameters = spelled.parameters(ctype)
@@ -98,13 +97,13 @@ def _compile(
     else:
         head, found = read, _check(known, ctype, read, last, who)
         name, opening = last.name, ""
-    head.has_others = True  # those of the library, with which it was read
+    head.has_others = True  # the library's types, with which it was read
     confirmed = load("cwrapjit.library.source").confirmation(head, found, lambda struct: None)
-    more = Spelled(False)  # where the text does not do without
+    more = Spelled(False)  # used only if the text does not compile without
     after = f"{'}' if opening else ''}\nvoid *const cwj_callback = (void *){name};\n{confirmed}"
 
     def compile_text(optimize: int) -> Any:
-        names = [name if optimize else "cwj_callback"]  # it may be static
+        names = [name if optimize else "cwj_callback"]  # a static function has no symbol
         with read.own_lines():
             before = spelled.text() + more.text()
             return _cwrapjit.compile_thunks(
@@ -120,11 +119,11 @@ def _compile(
             if not more.text():
                 raise
             owner, (place,) = compile_text(0)
-        if optimize:  # that was for its messages
+        if optimize:  # libtcc's code was only for its messages
             owner, (address,) = compile_text(1)
             return address, owner, None
     except RuntimeError as error:
-        if type(error) is not RuntimeError:  # an exception that struck while it waited
+        if type(error) is not RuntimeError:  # a subclass, raised while it waited
             raise
         raise TypeError(f"{who}: no C text can be given: {error}") from None
     except _cwrapjit.CompileError as error:
@@ -136,7 +135,7 @@ def _compile(
 
 
 def _speak_of_a_body(error: _cwrapjit.CompileError, parameters: str) -> None:
-    """The opening of the function is ours: the user has not seen its name, nor what parameters are called."""
+    """Adapts messages: users see neither the generated opening of a body nor the names of its parameters."""
     for each in {id(one): one for one in (error, *error.errors)}.values():
         each.msg = str(each.msg).replace(f"of '{_ENTRY}' belongs", "that is returned belongs")
         if each.msg.endswith("' undeclared"):
@@ -146,7 +145,7 @@ def _speak_of_a_body(error: _cwrapjit.CompileError, parameters: str) -> None:
 def _check(
     known: Declarations, ctype: types.Callable, read: Text, last: TextFunction, who: str
 ) -> FunctionDeclaration:
-    """A whole definition, as it is read, must have the declared type, which types of the text may say."""
+    """Returns the declaration of a definition. It must have the expected type, maybe by types of the text."""
     words = " ".join(token.text for token in last.head if token.text not in ("static", "inline", "extern"))
     before = "".join(f"{token.text} " for each in read.types for token in each)
     try:
@@ -162,7 +161,7 @@ def _check(
 
 
 def _lines_in_front(read: Text) -> int:
-    """The lines that stand in front of a body: directives, and functions that it calls."""
+    """Counts the lines in front of a body: directives, and functions that it calls."""
     if read.statement is not None and read.end:
         line = read.line(read.end)
         if line == read.line(read.statement.at):
@@ -172,7 +171,7 @@ def _lines_in_front(read: Text) -> int:
 
 
 class Spelled:
-    """The types of a callback as the user's text knows them. without: the text says the types itself."""
+    """Spells the types of a callback for the user's text. without: the text defines the types itself."""
 
     def __init__(self, without: bool) -> None:
         self.without = without
@@ -183,7 +182,7 @@ class Spelled:
         return "" if self.without else "".join(self.parts)
 
     def parameters(self, ctype: types.Callable) -> str:
-        """Those without a name are arg0, arg1 ..."""
+        """Parameters without a name are called arg0, arg1 ..."""
         shown = [
             self.type(each, name or f"arg{k}")
             for k, (name, each) in enumerate(zip(ctype.names, ctype.parameters, strict=True))
@@ -191,7 +190,7 @@ class Spelled:
         return ", ".join([*shown, "..."] if ctype.variadic else shown) or "void"
 
     def type(self, ctype: Any, name: str) -> str:
-        """A declaration of `name`."""
+        """Returns a declaration of `name`."""
         if isinstance(ctype, types.Array):  # a parameter
             ctype = types.Pointer(ctype.item, ctype.const)
         const = False
@@ -217,7 +216,7 @@ class Spelled:
         raise thunks.Unmapped(f"{types.show(ctype)} is not known in C text")
 
     def learn(self, known: Declarations, word: str) -> None:
-        """The types that are called so."""
+        """Adds the types of this name."""
         found = [known.tags.get(f"{kind} {word}") for kind in ("struct", "union")]
         found.append(known.typedefs.get(word) if word not in types.KNOWN else None)
         for ctype in found:
@@ -227,7 +226,7 @@ class Spelled:
                 self.type(ctype, "")
 
     def learn_all(self, known: Declarations, words: set[str]) -> None:
-        """What the library knows of the words of a text: its types, and its enums with all that they name."""
+        """Adds what the library knows of a text's words: its types, and its enums with all their members."""
         known.fetch(words)
         for word in sorted(words):
             with contextlib.suppress(thunks.Unmapped):
@@ -249,7 +248,7 @@ class Spelled:
             self.parts.append(text)
 
     def _struct(self, struct: types.Struct) -> str:
-        """Its name, which is defined as far as its members are known."""
+        """Returns the struct's name. Defines the struct as far as its members are known."""
         name = struct.name
         if not name:
             raise thunks.Unmapped(f"{types.show(struct)} has no name")

@@ -1,4 +1,4 @@
-"""From C text to declarations with resolved types. pycparser reads; this file gives its trees a meaning."""
+"""Reads C text into declarations with resolved types. pycparser parses; this file interprets its trees."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from cwrapjit.library.preprocess import PreprocessError, Preprocessor
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _POSITION = re.compile(r"^(?P<file>.*?):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<text>.*)", re.DOTALL)
 _MAX_NESTING = 200
-# A word at the beginning of a declaration or a parameter, in front of a name or a star.
+# Matches a word that begins a declaration or a parameter, in front of a name or a star.
 _TYPE_PLACE = re.compile(
     r"(?:^|[(,;{}])\s*(?:(?:const|volatile|extern|static|inline|restrict|register|typedef)\s+)*"
     r"([A-Za-z_]\w*)(?=\s+(?:const\s+)?[A-Za-z_]|\s*\*|\s*[,)]|\s+restrict)"
@@ -47,14 +47,14 @@ _KEYWORDS = KEYWORDS | set(
     "_Bool _Complex _Atomic _Alignas _Alignof _Noreturn _Static_assert _Thread_local".split()
 )
 _COMPILERS_WORDS = ("_Float16", "_Float128")
-# What pycparser raises for some texts that are not C. No wider classes: a signal's handler may raise inside
+# Exceptions of pycparser for some texts that are not C. No wider classes: a signal handler may raise inside
 # the parser, and such an exception has nothing to do with the text.
 _STUMBLES = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 @dataclasses.dataclass
 class ParameterDeclaration:
-    name: str  # "" where the declaration has none
+    name: str  # "" if the declaration has none
     type: Any
     coord: Any = None
 
@@ -65,19 +65,19 @@ class FunctionDeclaration:
     result: Any
     parameters: list[ParameterDeclaration]
     variadic: bool = False
-    prototyped: bool = True  # False: f(), and the names without types of old C
+    prototyped: bool = True  # False: f(), and parameters without types, as in old C
     private: bool = False  # static
-    by_libtcc: bool = False  # which passes some structs in its own way
+    by_libtcc: bool = False  # libtcc passes some structs in its own way
     coord: Any = None
-    address: int = 0  # of our own function that calls C's; `code` keeps it alive
+    address: int = 0  # of the function to call, which `code` keeps; 0: the symbol's
     code: Any = None
     text: str = ""  # as the user wrote it, in one line
-    slices: Any = None  # the text of source= that it is of, where it broadcasts
-    fixed: int = -1  # of a variadic one with varargs=: how many parameters stand in front of the dots
+    slices: Any = None  # the text of source= that defines it, if it broadcasts
+    fixed: int = -1  # with varargs=: how many parameters precede the dots
 
 
 def declaration_of(ctype: types.Callable, name: str, coord: Any = None) -> FunctionDeclaration:
-    """Of a function of this type."""
+    """Returns the declaration of a function of this type."""
     pairs = zip(ctype.names, ctype.parameters, strict=True)
     parameters = [ParameterDeclaration(*pair, coord) for pair in pairs]
     return FunctionDeclaration(name, ctype.result, parameters, ctype.variadic, ctype.prototyped, coord=coord)
@@ -92,12 +92,12 @@ def _named_structs(found: FunctionDeclaration) -> Iterator[types.Struct]:
 
 
 def structs_of(found: FunctionDeclaration) -> set[types.Struct]:
-    """The structs that a function takes or returns, by value, by pointer, or by one to a pointer."""
+    """Returns the structs that a function takes or returns: by value, pointer or pointer to a pointer."""
     return {types.final(struct) for struct in _named_structs(found)}
 
 
 def has_united(found: FunctionDeclaration) -> bool:
-    """Whether one of its structs has turned out to be another one."""
+    """True if one of its structs was found to be another one."""
     return any(struct.united is not None for struct in _named_structs(found))
 
 
@@ -107,13 +107,13 @@ class VariableDeclaration:
     type: Any
     const: bool = False
     private: bool = False
-    external: bool = False  # extern, which defines nothing
+    external: bool = False  # extern: defines nothing
     coord: Any = None
 
 
 @dataclasses.dataclass
 class Parsed:
-    """What one text declares, in its order."""
+    """The declarations of one text, in its order."""
 
     functions: list[FunctionDeclaration] = dataclasses.field(default_factory=list)
     variables: list[VariableDeclaration] = dataclasses.field(default_factory=list)
@@ -123,11 +123,11 @@ class Parsed:
 
 @dataclasses.dataclass(eq=False)
 class Unread:
-    """A declaration of functions or variables that nobody has parsed yet."""
+    """A declaration of functions or variables that has not been parsed."""
 
     piece: Piece
     names: list[str]
-    declared: Any = None  # the library's: what was said of it
+    declared: Any = None  # declared.Said: what declare() said of it
     is_read: bool = False
 
     def __str__(self) -> str:
@@ -135,7 +135,7 @@ class Unread:
 
 
 class Declarations:
-    """The types, constants and macros that a library knows. Grows with every text that is read."""
+    """The types, constants and macros that a library knows. They grow with every text that is read."""
 
     def __init__(
         self, include_dirs: Iterable[str] = (), define_macros: Iterable[Any] = (), header: str = "",
@@ -144,41 +144,41 @@ class Declarations:
         self._header, self._header_file, self._header_read = header, header_file, not header
         self._header_functions: dict[str, FunctionDeclaration] = {}
         self.preprocessor = Preprocessor(include_dirs, define_macros, as_libtcc)
-        self.as_libtcc = as_libtcc  # all that is declared
+        self.as_libtcc = as_libtcc  # True if libtcc compiles all that is declared
         self.typedefs: dict[str, Any] = dict(types.KNOWN)
         self.tags: dict[str, Any] = {}  # "struct point" -> type
         python = types.Struct("struct", "_object", "PyObject")
         self.typedefs["PyObject"] = self.tags["struct _object"] = python
         self.enumerators: dict[str, int] = {}
-        self.symbols: dict[str, str] = {}  # of functions and variables that the linker knows by other names
-        self._altered = 0  # the declaration has attributes that change a layout (1) or a type (2)
-        self.in_header = False  # the text that is being read is the library's header
-        self._tagless: list[tuple[Any, types.Struct]] = []  # of the tree that is read: nodes, what they are
-        self.in_foreign = False  # the text is a foreign header's; see headers.Origins
-        # Types that are not read yet, by the names in them: are they of header=, are they foreign.
+        self.symbols: dict[str, str] = {}  # C name -> linker symbol, where they differ
+        self._altered = 0  # attributes of the declaration change a layout (1) or a type (2)
+        self.in_header = False  # the current text is the library's header
+        self._tagless: list[tuple[Any, types.Struct]] = []  # nodes of the current tree, and their structs
+        self.in_foreign = False  # the current text is a foreign header's; see headers.Origins
+        # Types that are not read yet, by the names that they define: (in header=, foreign).
         self._unread: dict[str, dict[Piece, tuple[bool, bool]]] = {}
-        self._in_hand: set[str] = set()  # the names that the type that is being read defines
-        # Types that could not be read while another one was in hand.
+        self._in_hand: set[str] = set()  # the names that the current type defines
+        # Types that could not be read in the midst of another one.
         self._again: list[tuple[Piece, tuple[bool, bool]]] = []
-        self._ours: set[Piece] = set()  # types of the user's that were kept in self._unread
-        # Called before a name gets another meaning: what was declared before is read with the first one.
+        self._ours: set[Piece] = set()  # the user's types that were kept in self._unread
+        # Called before a name changes its meaning, so that earlier declarations are read with the old one.
         self.before_change: Callable[[], None] = lambda: None
-        self.failed: list[tuple[str, CompileError]] = []  # types that were read late and are none
+        self.failed: list[tuple[str, CompileError]] = []  # types that were read late, with errors
         self.foreign_enumerators: set[str] = set()
-        self._comments: dict[str, str] = {}  # above functions, of all texts and of files that were asked
-        self._asked: set[str] = set()  # those
-        self.signatures: dict[str, types.Callable] = {}  # of capsules: the types with which they agree
+        self._comments: dict[str, str] = {}  # of functions: from all texts and the files in _asked
+        self._asked: set[str] = set()  # the files that were searched for comments
+        self.signatures: dict[str, types.Callable] = {}  # of capsules, with the type that each agrees with
         self._turns: dict[int, threading.RLock] = {}
 
     @property
     def turn(self) -> threading.RLock:
-        """The lock of whoever reads, by process: a forked child does not wait for threads that it has not."""
+        """Returns the lock of readers. Each process has its own: a forked child lacks the other threads."""
         return self._turns.setdefault(os.getpid(), threading.RLock())
 
     def apart(self, names: set[str], words: set[str]) -> Declarations:
-        """These, for a text that defines types with those names itself, and has those words."""
+        """Returns a copy for a text that contains `words`, and defines types with `names` itself."""
         with self.turn:
-            self.fetch(words)  # what nobody has read so far is read here
+            self.fetch(words)  # reads into self, not into the copy
             made = copy.copy(self)
         made.typedefs = {name: each for name, each in self.typedefs.items() if name not in names}
         made.tags = {tag: each for tag, each in self.tags.items() if tag.split()[-1] not in names}
@@ -189,11 +189,11 @@ class Declarations:
     # ---- reading -----------------------------------------------------------------------------------
 
     def read_header(self) -> None:
-        """Types, enums and macros of header= are known to all declarations."""
+        """Reads header=, whose types, enums and macros all declarations know."""
         with self.turn:
             if self._header_read:
                 return
-            self._header_read = True  # first: a header with an error is read once
+            self._header_read = True  # set first, so that a header with an error is read once
             try:
                 with self._within(True, False):
                     parsed = self.read_each(self._header, self._header_file)
@@ -206,7 +206,7 @@ class Declarations:
 
     @contextlib.contextmanager
     def _within(self, in_header: bool, in_foreign: bool) -> Iterator[None]:
-        """Another text is read, in the midst of one."""
+        """Sets the state for reading another text in the midst of one."""
         before = self._altered, self.in_header, self.in_foreign
         self._altered, self.in_header, self.in_foreign = 0, in_header, in_foreign
         try:
@@ -215,28 +215,28 @@ class Declarations:
             self._altered, self.in_header, self.in_foreign = before
 
     def header_function(self, name: str) -> FunctionDeclaration | None:
-        """What header= declares under this name."""
+        """Returns the function that header= declares under this name."""
         self.read_header()
         return self._header_functions.get(name)
 
     def all_enumerators(self) -> dict[str, int]:
-        """Those of header=, too."""
+        """Returns the enumerators, with those of header=."""
         self.read_header()
         return self.enumerators
 
     def name_in_c(self, name: str) -> str:
-        """What C calls a function or a type that may be a macro: `#define mpz_clear __gmpz_clear`."""
+        """Returns C's name of a function or a type that may be a macro: `#define mpz_clear __gmpz_clear`."""
         self.read_header()
         text = self.preprocessor.expand(name).strip()
         return text if text.isidentifier() else name
 
     def read(self, text: str, file: str) -> Parsed:
-        """All declarations of a text. CompileError with position and caret where it does not parse."""
+        """Reads all declarations of a text. Raises CompileError, with position and caret, if it cannot."""
         parsed = Parsed()
         self.read_header()
         with self.turn:
             plain = self._plain(text, file)
-            if "\n# " in plain:  # there are included files: faults in them are not the text's
+            if "\n# " in plain:  # it includes files, whose faults are not the text's
                 every = list(pieces(plain, file))
                 self.read_pieces(each for each in every if each[2] != file)
                 plain = _at_their_lines([each for each in every if each[2] == file])
@@ -244,13 +244,12 @@ class Declarations:
         return parsed
 
     def read_each(self, text: str, file: str) -> Parsed:
-        """As read(), but what does not parse ends in `failed`, and what stands around it is read."""
+        """Reads like read(), but lists what does not parse in `failed`, and reads the rest."""
         with self.turn:
             return self.read_pieces(pieces(self._plain(text, file), file))
 
     def read_later(self, text: str, file: str) -> tuple[Parsed, list[Unread]]:
-        """As read_each(), but only what is neither a type nor the plain declaration of functions and
-        variables is read. The former are kept until something names them, the latter come back."""
+        """Reads like read_each(), but keeps types until they are named, and returns declarations unread."""
         self.read_header()
         later: list[Unread] = []
         ours: list[Piece] = []
@@ -273,7 +272,7 @@ class Declarations:
             return self.read_pieces(at_once), later
 
     def _keep_types(self, found: Iterable[Piece], earlier: set[str]) -> None:
-        """Types of the user's for later; at once those of names that had a meaning before this text."""
+        """Keeps the user's types for later. Reads those at once whose names had a meaning before."""
         again: set[str] = set()
         for each in found:
             if each not in self._ours:
@@ -290,14 +289,14 @@ class Declarations:
         return name in self.typedefs or name in self.enumerators or any(tags)
 
     def read_all_types(self) -> None:
-        """Reads all types that texts of the user's have, and that nothing has named so far."""
+        """Reads all types of the user's texts that nothing has named so far."""
         with self.turn:
             self.fetch(
                 [name for name, each in list(self._unread.items()) if not all(f for _, f in each.values())]
             )
 
     def unread_names(self) -> tuple[set[str], set[str]]:
-        """The enumerators, and the structs and unions, of types of the user's that are not read yet."""
+        """Returns the enumerators, and the structs and unions, of the user's types that are not read yet."""
         constants, structs = set(), set()
         with self.turn:
             for name, found in self._unread.items():
@@ -311,8 +310,7 @@ class Declarations:
         return constants, structs
 
     def read_definitions(self, text: str, file: str) -> tuple[Parsed, set[str], set[str]]:
-        """As read_each(), of a text with functions, whose bodies are left out; and the names of these, and of
-        the functions in its own headers."""
+        """Reads like read_each(), without bodies. Also names the functions of the text and its headers."""
         defined: set[str] = set()
         inner: set[str] = set()
 
@@ -328,14 +326,14 @@ class Declarations:
         return self.read_pieces(heads()), defined, inner
 
     def read_pieces(self, found: Iterable[Piece]) -> Parsed:
-        """What these declare, also those that read_later() has left."""
+        """Reads these pieces, also those that read_later() returned."""
         parsed = Parsed()
         parser = pycparser().CParser()
         with self.turn, _no_garbage_collection():
             for batch in batches(self._without_foreign(found)):
                 whole = "".join(piece for piece, _, _ in batch)
                 _, line, origin = batch[0]
-                try:  # reading many at once is quicker
+                try:  # parsing many at once is quicker
                     tree = self._tree(parser, whole, origin, line)
                 except CompileError:
                     for piece in batch:
@@ -345,7 +343,7 @@ class Declarations:
         return parsed
 
     def _without_foreign(self, found: Iterable[Piece]) -> Iterator[Piece]:
-        """The pieces of files that are asked for. Types of others are kept until something needs them."""
+        """Yields the pieces of files that are not foreign. Types of foreign ones are kept until needed."""
         for each in found:
             if each[2] not in self.preprocessor.origins.foreign:
                 yield each
@@ -357,12 +355,11 @@ class Declarations:
             self._unread.setdefault(name, {})[piece] = whose
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Reads what defines these names, if something that was kept does. What one of them needs is fetched
-        first, while it is read: so they are looked up one by one."""
+        """Reads kept types that define these names, one by one: each fetches the types that it needs."""
         with self.turn:
             for name in dict.fromkeys(names):
                 if name in self._in_hand:
-                    continue  # what is read defines it, and may name it
+                    continue  # the current type defines it, and may name it
                 for piece in list(self._unread.get(name, ())):
                     self._read_kept(piece)
 
@@ -375,7 +372,7 @@ class Declarations:
             if not pieces_of:
                 self._unread.pop(name, None)
         if found is None:
-            return  # what another piece needed
+            return  # another piece needed it first
         before, parsed = self._in_hand, Parsed()
         self._in_hand = before | names
         try:
@@ -383,7 +380,7 @@ class Declarations:
                 self._take_alone(pycparser().CParser(), kept, parsed)
         finally:
             self._in_hand = before
-        if parsed.failed and self._in_hand:  # they may name each other
+        if parsed.failed and self._in_hand:  # types may name each other
             self._again.append((kept, found))
             return
         if not found[1]:
@@ -427,7 +424,7 @@ class Declarations:
             raise self.error("the declaration is nested too deeply", node.coord) from None
 
     def comment(self, found: FunctionDeclaration) -> str | None:
-        """The one above a function, in the texts or in the file that declares it."""
+        """Returns the comment above a function, in the texts or in the file that declares it."""
         file = str(getattr(found.coord, "file", None) or "<")
         if found.name not in self._comments and file[0] != "<" and file not in self._asked:
             self._asked.add(file)
@@ -436,7 +433,7 @@ class Declarations:
         return self._comments.get(found.name)
 
     def _plain(self, text: str, file: str) -> str:
-        """The preprocessed text."""
+        """Preprocesses a text."""
         if "\0" in text:
             raise CompileError(f"{file}: the text has a NUL character")
         self._comments |= commented(text)
@@ -465,7 +462,7 @@ class Declarations:
                 f"{file}: this is no C declaration ({type(error).__name__}: {error})"
             ) from error
         del tree.ext[: len(names)]
-        if found := find_typeless(before + plain):  # pycparser would take it for int
+        if found := find_typeless(before + plain):  # pycparser would assume int
             message, at, column = found
             raise self.error_at(message, file, line + at - 1 - len(names), column)
         return tree
@@ -481,13 +478,13 @@ class Declarations:
     # ---- errors ------------------------------------------------------------------------------------
 
     def error(self, message: str, coord: Any) -> CompileError:
-        """A CompileError that points at a place in the text."""
+        """Returns a CompileError that points at a place in the text."""
         if coord is None:
             return CompileError(message)
         return self.error_at(message, str(coord.file), int(coord.line), int(coord.column or 0))
 
     def _from_parser(self, message: str, plain: str, file: str, first: int) -> CompileError:
-        """pycparser's error. It stops near a type that it does not know: that is said first."""
+        """Converts pycparser's error. Open brackets and unknown types, near which it stops, go first."""
         unknown = self._unclosed(plain, file, first) or self._unknown_type(plain, file, first)
         if unknown is not None:
             return unknown
@@ -535,7 +532,7 @@ class Declarations:
         return self.error_at(message, file, line, column)
 
     def _as_written(self, file: str, line: int, column: int) -> tuple[str, int, int]:
-        """The line of a text, its number and the column, which may be in one that continues it."""
+        """Returns the line as written, its number and the column, perhaps those of a continuation line."""
         lines = self.preprocessor.files.get(file, "").split("\n")
         source = lines[line - 1] if 0 < line <= len(lines) else ""
         while line < len(lines) and (joined := source.rstrip("\r"))[-1:] == "\\" and column >= len(joined):
@@ -543,13 +540,13 @@ class Declarations:
         return source, line, column
 
     def error_at(self, message: str, file: str, line: int, column: int) -> CompileError:
-        """A CompileError that points at a line and, unless 0, a column."""
+        """Returns a CompileError that points at a line and, unless 0, a column."""
         source, line, column = self._as_written(file, line, column)
         word = re.match(r"\w+|\S", source[column - 1 :]) if column else None
         start = column if word else None
         end = column + word.end() if word else None
         if column and not word:
-            start = end = column  # behind the text
+            start = end = column  # after the text
         error = CompileError(message, (file, line, start, source or None, line, end))
         error.errors = [error]
         return error
@@ -558,7 +555,7 @@ class Declarations:
 
     def _typedef(self, node: Any, parsed: Parsed) -> None:
         if self.in_foreign and node.name in types.KNOWN:
-            return  # what we know of size_t and FILE is enough, whoever defines them
+            return  # our own size_t and FILE are enough
         resolved = self.resolve(node.type)
         if (
             self._altered
@@ -579,13 +576,12 @@ class Declarations:
         self.typedefs[node.name] = parsed.typedefs[node.name] = resolved
 
     def _change(self) -> None:
-        """A name gets another meaning from here on."""
+        """Must be called before a name gets another meaning."""
         with self._within(False, False):
             self.before_change()
 
     def _pointer_named(self, known: Any, found: types.Pointer, node: Any) -> types.Pointer:
-        """typedef struct state *handle: users may know the struct by this name alone. handle("handle") may
-        have come before."""
+        """Names the struct of typedef struct state *handle. handle("handle") may have come first."""
         if isinstance(known, types.Struct):
             target = self._unite(known, found.target, node.coord)
             target.alias = "" if target.alias == node.name else target.alias
@@ -594,7 +590,7 @@ class Declarations:
         return found
 
     def _unite(self, known: types.Struct, found: types.Struct, coord: Any) -> types.Struct:
-        """handle("rng *") knew an opaque type by its alias; now its typedef says which struct that is."""
+        """Unites the opaque type that handle("rng *") knows by its alias with the struct of its typedef."""
         if known.members is not None and found.members is not None and not found.tag:
             self._check_same(known, found, coord)
             found.united = known
@@ -633,7 +629,7 @@ class Declarations:
             parsed.variables.append(found)
 
     def _marked(self, made: FunctionDeclaration, node: Any) -> FunctionDeclaration:
-        """With what stands around its type."""
+        """Adds what the declaration says besides its type."""
         made.result = types.Unknown(attributes.REASON) if self._altered == 2 else made.result
         made.private = "static" in (node.storage or [])
         return made
@@ -658,7 +654,7 @@ class Declarations:
     # ---- types -------------------------------------------------------------------------------------
 
     def resolve(self, node: Any) -> Any:
-        """The type that a syntax tree says."""
+        """Returns the type of a syntax tree."""
         kind = type(node).__name__
         if kind in ("TypeDecl", "Typename"):
             found = self.resolve(node.type)
@@ -712,7 +708,7 @@ class Declarations:
         if not node.name:
             self._tagless.append((node, made))
         if node.decls is not None and (made.members is None or not self.in_header):
-            # The very same definition may come again, from a header and from struct().
+            # The same definition may come again, from a header and from struct().
             found = types.Struct(kind, made.tag, made.alias, [])
             self._add_members(found, node.decls)
             members = found.members or []
@@ -728,7 +724,7 @@ class Declarations:
         return made
 
     def _add_members(self, struct: types.Struct, nodes: list[Any]) -> None:
-        """And what pragmas say of them: see attributes.py."""
+        """Adds members and what pragmas say of them: see attributes.py."""
         said = {"pack": 0, "align": 0, "member": 0}
         for node in nodes:
             if type(node).__name__ == "Pragma":
@@ -740,13 +736,13 @@ class Declarations:
         struct.pack, struct.align = said["pack"], said["align"]
 
     def struct_named(self, name: str) -> Any:
-        """The struct or union of this name, or of a pointer to it that has this name; or another type."""
+        """Returns the struct or union of this name, or behind a pointer of this name; else another type."""
         named = self.typedefs.get(name) or self.tags.get(f"struct {name}") or self.tags.get(f"union {name}")
         named = named.target if isinstance(named, types.Pointer) else named
         return named.item if types.is_one_struct(named) else named
 
     def tagged(self, kind: str, tag: str) -> types.Struct:
-        """struct tag, which handle("tag *") may have been the first to speak of."""
+        """Returns struct `tag`. handle("tag *") may have named it first."""
         known, named = self.tags.get(f"{kind} {tag}"), self.typedefs.get(tag)
         if isinstance(known, types.Struct):
             return known
@@ -768,13 +764,13 @@ class Declarations:
         return types.Member(node.name or "", ctype, bits)
 
     def _with_lengths(self, ctype: Any) -> Any:
-        """With lengths of arrays as numbers: enumerators may become others, and sizeof needs types."""
+        """Computes lengths of arrays at once: enumerators may change, and sizeof needs types."""
         if not isinstance(ctype, types.Array):
             return ctype
         dim = ctype.dim
         try:
             dim = dim and load("pycparser.c_ast").Constant("int", str(self._length(dim)), dim.coord)
-        except CompileError:  # whoever uses the member says so
+        except CompileError:  # reported when the member is used
             pass
         return dataclasses.replace(ctype, item=self._with_lengths(ctype.item), dim=dim)
 
@@ -785,7 +781,7 @@ class Declarations:
             raise self.error(str(error), node.coord) from None
 
     def size_of(self, node: Any) -> int:
-        """sizeof of a type."""
+        """Computes sizeof of a type."""
         if type(node).__name__ != "Typename":
             raise constants.NotConstant("sizeof of what is no type")
         try:
@@ -802,7 +798,7 @@ class Declarations:
             )
 
     def add(self, known: types.Struct) -> None:
-        """A struct of another library's."""
+        """Adds a struct of another library."""
         self.fetch([known.tag, known.alias])
         names = [(self.tags, f"{known.kind} {known.tag}")] if known.tag else []
         names += [(self.typedefs, known.alias)] if known.alias else []
@@ -813,7 +809,7 @@ class Declarations:
             table[name] = known
 
     def _enum(self, node: Any) -> Any:
-        """An int of that name, or what it is where int does not hold its values."""
+        """Returns int under the enum's name, or another type if int does not hold its values."""
         key = f"enum {node.name}" if node.name else "an unnamed enum"
         made: Any = types.with_alias(types.INT, key)
         if node.values is None:
@@ -843,7 +839,7 @@ class Declarations:
         return made
 
     def _wider_type(self, least: int, most: int) -> Any:
-        """What an enum with these values is, unless an int."""
+        """Returns the type of an enum with these values; None: int."""
         if self._altered:
             return types.Unknown(attributes.REASON)
         if -(2**31) <= least and most < 2**31:
@@ -858,7 +854,7 @@ class Declarations:
 
 
 def _at_their_lines(found: list[Piece]) -> str:
-    """Pieces of one text where they stood in it."""
+    """Joins pieces of one text, each at its line in the text."""
     out, line = [], 1
     for piece, begin, _ in found:
         text = piece.rstrip()
@@ -869,7 +865,7 @@ def _at_their_lines(found: list[Piece]) -> str:
 
 @contextlib.contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Trees are many small objects, all alive: looking for garbage takes a third of the time."""
+    """Disables garbage collection, a third of the time: trees are many small objects, all alive."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -884,7 +880,7 @@ def _text_of_pragma(node: Any) -> str:
 
 
 def _items_of(initializer: Any) -> Any:
-    """How many items {1, 2, 3} has; None: it is no such list, or says places."""
+    """Returns the number of items of {1, 2, 3}. None: it is no such list, or has designators."""
     exprs = getattr(initializer, "exprs", None)
     if exprs is None or any(type(each).__name__ == "NamedInitializer" for each in exprs):
         return None
@@ -892,7 +888,7 @@ def _items_of(initializer: Any) -> Any:
 
 
 def _quals(node: Any) -> list[str]:
-    """The qualifiers of what a pointer points to or an array holds."""
+    """Returns the qualifiers of a pointer's target or of an array's items."""
     return list(getattr(node, "quals", None) or [])
 
 
@@ -903,7 +899,7 @@ def _const_of_items(node: Any) -> bool:
 
 
 def _tidy(message: str) -> str:
-    """What pycparser says, as a sentence."""
+    """Words pycparser's message as a sentence."""
     if message.startswith("before: "):
         return f"syntax error before {message[8:]}"
     return message[:1].lower() + message[1:] if message[:2].istitle() else message

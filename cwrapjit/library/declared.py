@@ -1,4 +1,4 @@
-"""What is declared of a library: functions that are mapped, wait, are not read yet, or cannot be."""
+"""Keeps a library's declarations: functions that are mapped, wait, are not read yet, or cannot be mapped."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ Known = tuple[FunctionDeclaration, dict[str, Any], str]  # a function, its own o
 
 @dataclasses.dataclass(eq=False)
 class Said:
-    """What one call of declare() says of its functions."""
+    """Holds what one call of declare() says about its functions."""
 
     strip_prefix: str
     options: Mapping[str, Any]
     shared: Mapping[str, Any]
 
     def of(self, name: str) -> tuple[str, dict[str, Any]]:
-        """The attribute of a C name, and its options."""
+        """Returns the attribute of a C name, and its options."""
         own = {**self.shared, **self.options.get(name, {})}
         return attribute_name(own.get("name") or name.removeprefix(self.strip_prefix)), own
 
 
 class Declared:
-    """Of one library."""
+    """The declarations of one library."""
 
     def __init__(self, library: str) -> None:
-        self.prototypes: dict[str, FunctionDeclaration] = {}  # of all declarations so far, by C's name
-        self.unmapped: dict[str, str] = {}  # C's names, and why
+        self.prototypes: dict[str, FunctionDeclaration] = {}  # of all declarations so far, by C name
+        self.unmapped: dict[str, str] = {}  # C name -> reason
         self.refinements = Refinements(library)
         self.known: dict[str, Known] = {}  # what declare() and function() have read, by attribute
         self.by_declare: set[str] = set()  # the attributes that declare() made
-        self.by_function: set[str] = set()  # and function(): no header takes their place
-        # What declare() mapped by automatic classes, or could not map.
+        self.by_function: set[str] = set()  # those of function(), which no header replaces
+        # Functions that declare() mapped by automatic classes, or could not map.
         self.waiting: dict[types.Struct, list[Known]] = {}
-        # What declare() has left for its first use: by C's name, and C's names by attribute.
+        # Declarations that declare() has left for their first use, by C name; C names by attribute.
         self.unread: dict[str, list[Unread]] = {}
         self.unread_attributes: dict[str, str] = {}
 
@@ -48,7 +48,7 @@ class Declared:
         return name in self.unread or name in self.prototypes
 
     def is_given(self, attribute: str, own: Mapping[str, Any]) -> bool:
-        """Whether function() has said more of it."""
+        """True if function() has declared it, and this declaration has no options."""
         return attribute in self.by_function and not own
 
     def leave(self, each: Unread, said: Said) -> None:
@@ -64,14 +64,14 @@ class Declared:
                 self.unmapped.pop(name, None)
 
     def drop(self, name: str) -> None:
-        """It is read now."""
+        """Forgets the unread declarations of a name, which are read now."""
         for each in self.unread.pop(name, ()):
             attribute, _ = each.declared.of(name)
             if self.unread_attributes.get(attribute) == name:
                 del self.unread_attributes[attribute]
 
     def unread_texts(self) -> dict[str, str]:
-        """What declare() has left for its first use, and the text, by attribute."""
+        """Returns the texts of the declarations left for their first use, by attribute."""
         return {
             attribute: str(self.unread[name][-1])
             for attribute, name in list(self.unread_attributes.items())
@@ -79,21 +79,21 @@ class Declared:
         }
 
     def take(self, parsed: Parsed) -> None:
-        """The functions of a text, and what could not be read."""
+        """Takes over the functions of a text, and its errors."""
         self.prototypes.update((found.name, found) for found in parsed.functions)
         self.unmapped.update((name, str(error)) for name, error in parsed.failed)
 
     def named(self, made: Refinement) -> list[Known]:
-        """What is read, and a pattern names."""
+        """Returns the functions that were read and that a pattern names."""
         return [each for each in list(self.known.values()) if made.matches(each[0].name)]
 
     def united(self) -> list[Known]:
-        """What function() has mapped by a type that was found to be another one."""
+        """Returns functions that function() mapped by a type that was found to be another one."""
         said = [self.known[name] for name in self.by_function if name in self.known]
         return [each for each in said if has_united(each[0])]
 
     def replace(self, before: Any, now: Any) -> list[Known]:
-        """A type is another one, in what was read before, too; the functions that have it."""
+        """Replaces a type in the functions that were read. Returns those that changed."""
         stale = []
         for each in self.known.values():
             found, types_before = each[0], [each[0].result, *(one.type for one in each[0].parameters)]

@@ -1,7 +1,6 @@
-"""Structs that describe arrays (data, shape, strides), as other languages' compilers pass them.
+"""Passes arrays to C as structs (data, shape, strides), as compilers of other languages do.
 
-Python sees arrays. A small C function in front of the real one takes data, shape and strides apart, as if it
-had been declared that way, and puts the struct together in the layout that its declaration gives.
+A C function in front of the real one takes data, shape and strides, and fills the struct as it is declared.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _NAMES = {
 
 @dataclasses.dataclass
 class Descriptor:
-    """The members of such a struct; "" where it has none. Strides count items, or bytes."""
+    """The members of such a struct; "" if it has none. Strides count items or bytes."""
 
     ctype: types.Struct
     item: types.Scalar
@@ -39,7 +38,7 @@ class Descriptor:
 
 
 def read(who: str, ctype: types.Struct, given: Any) -> Descriptor:
-    """What struct(array=...) says: True, or names of members by "data", "shape", "strides", "rank"."""
+    """Reads struct(array=...): True, or names of members by "data", "shape", "strides" and "rank"."""
     members = {each.name: each.type for each in ctype.members or ()}
     names = dict(given) if isinstance(given, Mapping) else {}
     unit = names.pop("unit", "items")
@@ -69,7 +68,7 @@ def read(who: str, ctype: types.Struct, given: Any) -> Descriptor:
 
 
 def _length(who: str, ctype: Any) -> int:
-    """Of an array of integers; 0: one integer."""
+    """Returns the length of an array of integers; 0 for one integer."""
     length = 0
     if isinstance(ctype, types.Array):
         length, ctype = array_length(ctype), ctype.item
@@ -79,7 +78,7 @@ def _length(who: str, ctype: Any) -> int:
 
 
 class _Adapter:
-    """The function in front of one C function."""
+    """Builds the function in front of one C function."""
 
     def __init__(self, library: Core, found: FunctionDeclaration, options: Options) -> None:
         self.library = library
@@ -111,7 +110,7 @@ class _Adapter:
             self.text.append(f"{self.writer.spell(each.type)} {each.name}")
 
     def take(self, name: str, known: Descriptor, ctype: Any) -> None:
-        """A descriptor as parameter."""
+        """Adds a descriptor as parameter."""
         local = f"cwj_{name}"
         self.before.append(f"{self.writer.spell(known.ctype)} {local} = {{0}};")
         by_pointer = isinstance(ctype, types.Pointer)
@@ -151,7 +150,7 @@ class _Adapter:
             self.before.append(f"{_member(local, known, 'strides', k)} = {stride}{unit};")
 
     def give(self, name: str, local: str, known: Descriptor) -> None:
-        """A descriptor that the callee fills: its data is a result. What is not dense is refused as NULL."""
+        """Adds a descriptor that C fills, whose data is a result. Data with gaps becomes NULL, an error."""
         dims = [f"{name}_shape_{k}" for k in range(known.rank)]
         self.declare(f"{known.item.spelling} **{name}, " + ", ".join(f"long *{dim}" for dim in dims))
         for k, dim in enumerate(dims):
@@ -191,7 +190,7 @@ class _Adapter:
             if isinstance(result, types.Pointer):
                 struct = self.writer.spell(keep.ctype)
                 self.before.append(f"{struct} cwj_none = {{0}}, *cwj_p = cwj_r ? cwj_r : &cwj_none;")
-                for k in range(keep.rank):  # an array with items, whose NULL is an error
+                for k in range(keep.rank):  # a shape that is not empty, so that NULL is an error
                     self.before.append(f"{_member('cwj_none', keep, 'shape', k)} = 1;")
             self.give("result", "(*cwj_p)" if isinstance(result, types.Pointer) else "cwj_r", keep)
             result = types.Void()
@@ -215,7 +214,7 @@ class _Adapter:
 
 
 def adapt(library: Core, found: FunctionDeclaration, options: Options) -> tuple[FunctionDeclaration, Options]:
-    """The same declaration and options; or those of a function in front, where arrays come as structs."""
+    """Returns what it is given or, if arrays come as structs, a function in front and its options."""
     adapter = _Adapter(library, found, options)
     if adapter.descriptor(found.result) is None and all(
         adapter.descriptor(p.type) is None for p in found.parameters
@@ -223,7 +222,7 @@ def adapt(library: Core, found: FunctionDeclaration, options: Options) -> tuple[
         return found, options
     if found.variadic or found.private or not found.prototyped:
         return found, options
-    if adapter.options.doc is None:  # it shows the user's declaration, not that of the function in front
+    if adapter.options.doc is None:  # for the user's declaration
         adapter.options.doc = shown(found)
     try:
         return adapter.make()

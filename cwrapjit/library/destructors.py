@@ -1,9 +1,9 @@
-"""free=: what ends the objects of a class.
+"""Reads free=, which says how objects of a class end.
 
-The name of a C function that takes the object alone, or the call of one: "GEOSGeom_destroy_r(context, self)",
+It is the name of a C function that takes the object alone, or a call: "GEOSGeom_destroy_r(context, self)",
 "umfpack_di_free_symbolic(&self)", "ffclos(self, &(int){0})". `self` is the object. A name that is no constant
 of the library is bound: it is the parameter of that name (or else the only one of that type) of the function
-that gives the object away, whose argument lives as long as the object.
+that returns the object. The argument for it lives as long as the object.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 class Destructor:
     name: str  # the C function's
     address: int
-    place: int = 0  # of the object, among `count` arguments
+    place: int = 0  # index of the object among `count` arguments
     count: int = 1
-    bound: tuple[ParameterDeclaration, ...] = ()  # what else it wants, with the types that it wants
-    end: int = 0  # address of void end(void *self, const cwj_slot *bound); 0: C's function is called itself
-    code: Any = None  # keeps that in memory
+    bound: tuple[ParameterDeclaration, ...] = ()  # its other arguments, with their types
+    end: int = 0  # address of void end(void *self, const cwj_slot *bound); 0: C's function is called directly
+    code: Any = None  # owner of that code
 
 
 NONE = Destructor("", 0)
@@ -44,7 +44,7 @@ _OF_CLASSES: weakref.WeakKeyDictionary[type, Destructor] = weakref.WeakKeyDictio
 
 
 def read(library: Core, text: Any, who: str, struct: types.Struct) -> Destructor:
-    """What free= of a struct says. AttributeError, TypeError or ValueError for what cannot end it."""
+    """Reads free= of a struct. AttributeError, TypeError or ValueError: it cannot free the objects."""
     if not isinstance(text, str):
         raise TypeError(f"{who}: the name of a C function, or a call of one, not {type(text).__name__}")
     if _NAME.fullmatch(text):
@@ -68,7 +68,7 @@ def read(library: Core, text: Any, who: str, struct: types.Struct) -> Destructor
 
 
 def address_of(library: Core, name: str, who: str) -> int:
-    """The address of a C function that ends what its only parameter points to."""
+    """Returns the address of a C function that frees what its only parameter points to."""
     symbol = library.declarations.name_in_c(name)
     declared, address = library.prototype(symbol), int(library.code.address(symbol, who, function=True))
     if declared is not None:
@@ -94,7 +94,7 @@ class _Reader:
         self.who = who
         self.text = text
         self.struct = struct
-        self.places: list[int] = []  # of the object
+        self.places: list[int] = []  # indices of the object
         self.bound: list[ParameterDeclaration] = []
         self.writer = Writer()
 
@@ -123,7 +123,7 @@ class _Reader:
         return Destructor(found.name, address, self.places[0], len(given), tuple(self.bound), end, code)
 
     def _argument(self, k: int, given: str, wanted: ParameterDeclaration) -> str:
-        """The argument in the unit's words."""
+        """Returns the argument as C text of the unit."""
         by_address = given.replace(" ", "") == "&self"
         if given == "self" or by_address:
             self._check_object(wanted, by_address)
@@ -152,7 +152,7 @@ class _Reader:
             )
 
     def _constant(self, name: str) -> str:
-        """Enumerators and macros have their value."""
+        """Replaces enumerators and macros by their values."""
         value = self.library.values.of(name) if name != "NULL" else None
         return name if value is None or isinstance(value, str) else repr(value)
 
@@ -163,7 +163,7 @@ def _may_be_bound(ctype: Any) -> bool:
     return isinstance(ctype, types.Pointer) and isinstance(ctype.target, (types.Struct, types.Void))
 
 
-# ---- of classes ------------------------------------------------------------------------------------
+# ---- destructors of classes ------------------------------------------------------------------------
 
 
 def of(cls: type) -> Destructor:
@@ -175,8 +175,7 @@ def remember(cls: type, destructor: Destructor) -> None:
 
 
 def places(mapper: Mapper, cls: type) -> tuple[int, ...]:
-    """The parameters whose values the end of what this function gives away needs. Unmapped where there is
-    none for one."""
+    """Returns the parameters that the result's destructor needs. Raises Unmapped if one is missing."""
     return tuple(_place(mapper, each, cls) for each in of(cls).bound)
 
 

@@ -1,5 +1,4 @@
-"""Dims: from C's syntax trees, or from the text of an option, to reverse Polish notation (see
-description.py)."""
+"""Converts dims, syntax trees of C or texts of options, to reverse Polish notation (description.py)."""
 
 from __future__ import annotations
 
@@ -13,21 +12,21 @@ from cwrapjit.library import constants, types
 from cwrapjit.library.description import Dim
 from cwrapjit.library.parser import pycparser, text_of
 
-# A name of a dim -> a number for constants, a symbol's name, or None: unknown.
+# Maps a name in a dim to the number of a constant, the name of a symbol, or None if it is unknown.
 Lookup = Callable[[str], "int | str | None"]
-# A tree of size(v) or v->size -> a symbol's name.
+# Maps the tree of size(v) or v->size to the name of a symbol.
 Ask = Callable[[Any], str]
 
 _TEXT = re.compile(r"[\w\s*/%()+<>=!&|?:,.'-]+")
 _MAX_LENGTH = 64
 _MAX_DEPTH = 32  # of the call path's stack
-# How many operands an operator takes. "<?" is the smaller of two, ">?" the larger.
+# The number of operands of each operator. "<?" is the minimum, ">?" the maximum.
 OPERANDS = {"!": 1, "?:": 3} | dict.fromkeys("+ - * / % <? >? < <= > >= == != && ||".split(), 2)
 _FUNCTIONS = {"min": "<?", "max": ">?"}
 
 
 class BadDim(ValueError):
-    """Why an expression is no dim; `coord` is where that is known."""
+    """Says why an expression is no dim; `coord` is its place, if known."""
 
     def __init__(self, message: str, coord: Any = None) -> None:
         super().__init__(message)
@@ -35,7 +34,7 @@ class BadDim(ValueError):
 
 
 class _Known(dict[str, int]):
-    """What names are that are constants, once somebody asks."""
+    """Looks up the values of constants on demand."""
 
     def __init__(self, lookup: Lookup) -> None:
         super().__init__()
@@ -49,7 +48,7 @@ class _Known(dict[str, int]):
 
 
 def of_tree(node: Any, lookup: Lookup, ask: Ask | None = None) -> Dim:
-    """The dim that stands in brackets."""
+    """Converts the dim between brackets."""
 
     def inner(each: Any) -> Dim:
         return of_tree(each, lookup, ask)
@@ -85,7 +84,7 @@ def of_tree(node: Any, lookup: Lookup, ask: Ask | None = None) -> Dim:
 
 
 def _of_call(node: Any, inner: Callable[[Any], Dim]) -> Dim:
-    """min(m, n, ...), max(m, n, ...)."""
+    """Converts min(m, n, ...) and max(m, n, ...)."""
     name, given = node.name.name, node.args.exprs if node.args is not None else []
     if len(given) < 2:
         raise BadDim(f"{name}() takes two numbers at least", node.coord)
@@ -96,7 +95,7 @@ def _of_call(node: Any, inner: Callable[[Any], Dim]) -> Dim:
 
 
 def of_text(text: object, lookup: Lookup, ask: Ask | None = None) -> Dim:
-    """The dim that a number or a text such as "n*(n+1)/2" says."""
+    """Converts a number or a text such as "n*(n+1)/2" to a dim."""
     if isinstance(text, int) and not isinstance(text, bool):
         return (text,)
     try:
@@ -106,7 +105,7 @@ def of_text(text: object, lookup: Lookup, ask: Ask | None = None) -> Dim:
 
 
 def tree_of(text: object) -> Any:
-    """The syntax tree of a dim that is a number or a text."""
+    """Returns the syntax tree of a dim, a number or a text."""
     if isinstance(text, bool) or not isinstance(text, (int, str)):
         raise TypeError(f"a dim must be an int or a str, not {type(text).__name__}")
     text = str(text).strip()
@@ -125,12 +124,12 @@ def tree_of(text: object) -> Any:
 
 
 def shape_of(shape: object, lookup: Lookup, ask: Ask | None = None) -> tuple[Dim, ...]:
-    """The dims of "n", "n, m", 3 or ("n", 3)."""
+    """Converts "n", "n, m", 3 or ("n", 3) to dims."""
     return tuple(of_text(each, lookup, ask) for each in _parts(shape))
 
 
 def trees_of(who: str, shape: object) -> list[Any]:
-    """The same as syntax trees; ValueError and TypeError say who wants them."""
+    """Returns the same as syntax trees. ValueError and TypeError begin with `who`."""
     try:
         return [tree_of(each) for each in _parts(shape)]
     except (BadDim, TypeError) as error:
@@ -139,7 +138,7 @@ def trees_of(who: str, shape: object) -> list[Any]:
 
 
 def with_dims(name: str, ctype: Any, trees: list[Any]) -> Any:
-    """The type of a pointer or an array with these dims. What the declaration says of them stays true."""
+    """Returns the type of a pointer or an array with these dims, which must agree with the declared ones."""
     item, layers = types.peeled(ctype)
     known = [each.dim for each in layers]
     const = layers[-1].const if layers else item.const if isinstance(item, types.Pointer) else False
@@ -175,7 +174,7 @@ def _parts(shape: object) -> list[object]:
 
 
 def folded(dim: Dim, value: Callable[[int | str], Any], combined: Callable[..., Any]) -> Any:
-    """What a dim comes to: value() of its numbers and symbols, combined(op, *operands) of what is done."""
+    """Evaluates a dim: value() of numbers and symbols, combined(op, *operands) of operators."""
     stack: list[Any] = []
     for each in dim:
         if isinstance(each, str) and each in OPERANDS:
@@ -187,7 +186,7 @@ def folded(dim: Dim, value: Callable[[int | str], Any], combined: Callable[..., 
 
 
 def value_of(dim: Dim, value: Callable[[int | str], int]) -> int:
-    """Its value, as the call path computes it; ZeroDivisionError says so."""
+    """Computes a dim as the call path does. Raises constants.NoValue for a division by zero."""
 
     def combined(op: str, *operands: Callable[[], int]) -> Callable[[], int]:
         return lambda: _computed(op, operands)
@@ -214,7 +213,7 @@ def _computed(op: str, operands: tuple[Callable[[], int], ...]) -> int:
 
 
 def spelled(op: str, a: str, b: str = "", c: str = "") -> str:
-    """What an operator makes of C texts, in parentheses where it has several operands."""
+    """Returns C text for an operator, in parentheses if it has several operands."""
     if op == "?:":
         return f"({a} ? {b} : {c})"
     if op == "!":
@@ -223,7 +222,7 @@ def spelled(op: str, a: str, b: str = "", c: str = "") -> str:
 
 
 def shown(dim: Dim) -> str:
-    """The dim as messages have it."""
+    """Returns the dim as messages show it."""
     names = {op: name for name, op in _FUNCTIONS.items()}
 
     def combined(op: str, *operands: str) -> str:
@@ -238,12 +237,12 @@ def _bare(made: str) -> str:
 
 
 def symbols(*dims: Dim) -> set[str]:
-    """The names in dims."""
+    """Returns the symbols in dims."""
     return {each for dim in dims for each in dim if isinstance(each, str) and each not in OPERANDS}
 
 
 def place_of(name: str, trees: Iterable[Any]) -> Any:
-    """Where one of these syntax trees names it, or None."""
+    """Returns the place of a name in one of these syntax trees, or None."""
     waiting = list(trees)
     while waiting:
         node = waiting.pop()

@@ -1,8 +1,7 @@
-"""#include lines through the preprocessor of the machine's C compiler.
+"""Reads #include lines by the preprocessor of the machine's C compiler.
 
-On real headers it does more than ours: it knows the compiler's own folders and macros, $CPATH, another
-sysroot, #include_next and other machines than x86-64. preprocess.py reads headers itself where there is no
-compiler, or where that fails; ARCHITECTURE.md has the figures.
+It does more than preprocess.py: it knows its folders and macros, $CPATH, other sysroots, #include_next and
+other machines. preprocess.py reads headers if it fails, or there is none; ARCHITECTURE.md has the figures.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _MARK = re.compile(r'# (\d{1,9}) "((?:\\.|[^"\\])*)"(.*)')
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _SPELLED = re.compile(r'#include(_next)?\s*(["<])([^">]*)')
 
-# Of C11, 7.1.2.
+# The headers of C11, 7.1.2.
 ISO = frozenset(
     f"{name}.h"
     for name in (
@@ -38,7 +37,7 @@ def _octal(error: UnicodeError) -> tuple[str, int]:
     return "".join(f"\\{byte:o}" for byte in error.object[error.start : error.end]), error.end
 
 
-# For reading headers: bytes that are no UTF-8 are spelled \351, which means the same in texts and characters.
+# For headers: bytes that are not UTF-8 are written as \351, which means the same in texts and characters.
 codecs.register_error("cwrapjit.octal", _octal)
 
 
@@ -49,12 +48,12 @@ class Failed(Exception):
 def expanded(
     includes: Sequence[str], macros: Iterable[str], folders: Sequence[str], as_libtcc: bool = False
 ) -> str:
-    """What `cc -E` makes of these #include lines, with all #define and #include lines still in it. as_libtcc:
-    with libtcc's macros and folders, for what libtcc compiles, and not the compiler's own."""
+    """Returns what `cc -E` makes of these #include lines, with #define and #include lines. as_libtcc: with
+    libtcc's macros and folders, for what libtcc compiles, not with the compiler's."""
     found = _cwrapjit.optimizer()
     if not found["compiler"]:
         raise Failed(f"no compiler: {found['problem']}")
-    # Fatal: a header that includes itself twice would be refused 2**200 times otherwise.
+    # Fatal: otherwise a header that includes itself twice would be refused 2**200 times.
     command = [*found["compiler"], "-E", "-dD", "-dI", "-w", "-Wfatal-errors", "-x", "c"]
     name = os.path.basename(command[0])
     command += [f"-I{each}" for each in folders]
@@ -78,33 +77,29 @@ def expanded(
     except (OSError, ValueError) as error:  # ValueError: a folder's name has a NUL
         raise Failed(f"{name} cannot be run: {error}") from None
     said = re.search(r"error: .*", done.stderr.decode(errors="replace"))
-    if done.returncode or said:  # where SIGCHLD is ignored, all processes seem to end well
+    if done.returncode or said:  # if SIGCHLD is ignored, all processes seem to succeed
         raise Failed(f"{name}: {said[0] if said else f'it ended with {done.returncode}'}")
     return done.stdout.decode(errors="cwrapjit.octal").replace("\r\n", "\n")
 
 
 class Origins:
-    """Which included files are part of what the user asked for, and which are only needed by those.
-
-    Functions, variables and constants of a *foreign* file are not the library's. Its types and macros are
-    known, because declarations use them.
-    """
+    """Tells included files that the user asked for from those that only these need. The latter are *foreign*:
+    only their types and macros are known, because declarations use them."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self.folders = folders  # include_dirs: nothing in them is foreign
         self.foreign: set[str] = set()  # paths
         self._own: set[str] = set()
-        self._entered: list[tuple[str, str, bool, str]] = []  # by files: as of enter()
+        self._entered: list[tuple[str, str, bool, str]] = []  # arguments of enter(), of files by files
 
     def enter(self, path: str, spelled: str, quoted: bool, includer: str | None, asked: bool) -> None:
-        """`path` is included. includer: None for the user's text, asked: that is nothing but directives."""
+        """Enters an included file. includer: None for the user's text; asked: that has only directives."""
         if includer is not None:
             self._entered.append((path, spelled, quoted, includer))
         self._judge(path, spelled, quoted, includer, asked)
 
     def again(self, spelled: str, asked: bool) -> None:
-        """The user's text includes what another header has included already, and the compiler does not show
-        once more."""
+        """Enters a file that another header included first, so that the compiler does not show it again."""
         for path in [each for each in self.foreign if asked and each.endswith(f"/{spelled}")]:
             self.enter(path, spelled, False, None, asked)
 
@@ -124,18 +119,18 @@ class Origins:
             self.foreign.add(path)
         else:
             self.foreign.discard(path)
-        if is_new:  # another one may have had it first, and what it includes, too
+        if is_new:  # files that it includes may have been judged before
             for each in [each for each in self._entered if each[3] == path and each[0] in self.foreign]:
                 self._judge(*each, asked)
 
 
 def lines_of(said: str, origins: Origins, asked: bool) -> list[tuple[str, int, str]]:
-    """What expanded() took from headers, as (file, line, text); file "" has the compiler's own macros.
-    Origins learn whose each file is."""
+    """Returns what expanded() took from headers, as (file, line, text); file "" has the compiler's own
+    macros. Enters the files into origins."""
     found: list[tuple[str, int, str]] = []
-    stack: list[str] = []  # what is being read, the user's text left out
+    stack: list[str] = []  # open files, without the user's text
     file, at, spelled, quoted = "", 0, "", False
-    waiting: list[str] = []  # of the user's own text, without a file so far
+    waiting: list[str] = []  # the user's #include lines that opened no file yet
     for line in said.split("\n"):
         mark = _MARK.match(line)
         if mark is not None:
@@ -163,7 +158,7 @@ def lines_of(said: str, origins: Origins, asked: bool) -> list[tuple[str, int, s
 
 
 def _unescaped(path: str) -> str:
-    """Quotes and backslashes have a backslash in front, other bytes may be octal."""
+    """Decodes a path: quotes and backslashes follow a backslash, other bytes may be octal."""
 
     def character(match: re.Match[bytes]) -> bytes:
         return bytes([int(match[1], 8) & 0xFF]) if len(match[1]) == 3 else match[1]
@@ -172,7 +167,7 @@ def _unescaped(path: str) -> str:
 
 
 def system_folders() -> list[str]:
-    """Where headers are on a machine without a compiler. The last are ours, for those of the compiler."""
+    """Returns the folders of headers without a compiler. The last are ours, instead of the compiler's."""
     multiarch = sysconfig.get_config_var("MULTIARCH")
     found = ["/usr/local/include", *([f"/usr/include/{multiarch}"] if multiarch else []), "/usr/include"]
     return [*found, backend_files()[2]]

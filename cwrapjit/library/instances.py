@@ -1,4 +1,4 @@
-"""How instances of structs and handles begin."""
+"""Provides __init__ of structs and handles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def come_from_functions(self: Any, /, *args: Any, **kwargs: Any) -> None:
 
 
 def without_end(self: Any, /, *args: Any, **kwargs: Any) -> None:
-    """Objects of a type whose last array is as long as their memory."""
+    """Objects of this type come from C functions: nothing says how long their last array is."""
     cls = type(self)
     raise TypeError(
         f"{cls.__name__}() would have no memory for its last member, an array whose length nothing says: "

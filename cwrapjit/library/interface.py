@@ -1,7 +1,4 @@
-"""One name for several C functions: the types of the arguments of a call choose the function.
-
-Within an interface scalars are strict: an int is no float, a bool is no int.
-"""
+"""Calls one of several C functions by the types of the arguments. Here an int is no float, a bool no int."""
 
 from __future__ import annotations
 
@@ -64,7 +61,7 @@ class Interface(Shown):
         return self if instance is None else functools.partial(self, instance)
 
     def __getattr__(self, name: str) -> Any:
-        """What inspect.signature() shows, where all functions take arguments of the same names."""
+        """Makes __signature__. It names the arguments only if all functions have the same names."""
         if name != "__signature__" or "functions" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         found = [inspect.signature(each) for each in self.functions]

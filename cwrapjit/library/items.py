@@ -1,4 +1,4 @@
-"""Lists of texts and handles that C has: members of structs, and variables."""
+"""Lists of texts and handles in C's memory: members of structs, and variables."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any, NoReturn
 
 
 class Items(list[Any]):
-    """What is there now. An item that is assigned is C's, too, where a field does it; all else would change
-    Python's copy alone."""
+    """A copy of C's items. Assigning one item through a field changes C's, too; other changes are refused."""
 
     def __init__(self, found: list[Any], who: str, field: Any = None, instance: Any = None) -> None:
         super().__init__(found)
@@ -17,7 +16,7 @@ class Items(list[Any]):
         self._instance = instance
 
     def _place(self, index: Any) -> int:
-        """Counted from the first."""
+        """Converts an index to one from the first item."""
         try:
             at = operator.index(index)
         except TypeError:

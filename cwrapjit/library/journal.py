@@ -1,4 +1,4 @@
-"""How a library came to be: its arguments and the calls that declared something, for pickles."""
+"""Records a library's arguments and the calls that declared something, for pickles."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ class Own:
 
 
 class Journal:
-    """Of one library. It holds no library, so that each function can hold it."""
+    """The record of one library. It does not hold the library, so that each function can hold it."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         self.arguments = {name: _kept(value, None) for name, value in frozen(arguments).items()}
         self.steps: list[Step] = []
-        self.number: bytes | None = None  # by which other processes know the library
-        self.process = 0  # that gave it the number
-        self.origin: bytes | None = None  # the other process' number of it; None: it was made here
-        self.brought: int | None = None  # how many of that one's steps are done; None: it was made here
+        self.number: bytes | None = None  # other processes know the library by it
+        self.process = 0  # the one that chose the number
+        self.origin: bytes | None = None  # its number in the other process; None: it was made here
+        self.brought: int | None = None  # how many steps of that process are done; None: it was made here
         self.library: Callable[[], Any] = lambda: None
 
     def begin(self, library: Library) -> None:
         self.library = weakref.ref(library)
 
     def add(self, method: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
-        """A call that went well."""
+        """Records a call that succeeded."""
         self.settle()
         library = self.library()
         self.steps.append((method, _kept(arguments, library), _kept(keywords, library)))
         if self.brought is not None:
-            self.number = None  # not any more what the other process has
+            self.number = None  # the other process has another library now
 
     def settle(self) -> None:
-        """A child made by fork goes its own way, as if the library had come by pickle."""
+        """Lets the child of a fork go its own way, as if the library had come by pickle."""
         if self.origin is None and self.number is not None and self.process != os.getpid():
             self.origin, self.brought = self.number, len(self.steps)
 
@@ -57,11 +57,11 @@ class Journal:
 
 
 def catch_up(library: Library, number: bytes, steps: tuple[Step, ...]) -> None:
-    """Does what the library has not done yet."""
+    """Takes the steps that the library has not taken yet."""
     journal = library._core.journal
     journal.settle()
     if number != journal.origin:
-        return  # it is the first one, or the pickle is its own
+        return  # it is the original, or the pickle is its own
     is_the_same = len(journal.steps) == journal.brought
     for method, arguments, keywords in steps[journal.brought :]:
         getattr(library, method)(*_there(arguments, library), **_there(keywords, library))
@@ -70,7 +70,7 @@ def catch_up(library: Library, number: bytes, steps: tuple[Step, ...]) -> None:
 
 
 def _kept(value: Any, library: Library | None) -> Any:
-    """The same, which nobody else can change."""
+    """Returns a copy that nobody else can change. Own stands for the library's attributes."""
 
     def own(each: Any) -> Any:
         if library is None or not isinstance(each, (LibraryFunction, type)):
@@ -85,7 +85,7 @@ def _there(value: Any, library: Library | None) -> Any:
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A copy with everything changed that is in its tuples, lists and dicts."""
+    """Returns a copy in which everything in tuples, lists and dicts is changed."""
     if isinstance(value, (list, tuple)):
         return tuple(_changed(each, change) for each in value)
     if isinstance(value, Mapping):

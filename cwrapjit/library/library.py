@@ -1,4 +1,4 @@
-"""The inside of a library: what is declared, and how it becomes callables. People see public.py's Library."""
+"""The core of a library: keeps what is declared, and makes callables of it. Users see public.py's Library."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from cwrapjit.library.thunks import Classless, Unmapped
 from cwrapjit.library.units import Later, Mapped, Pending, compile_together
 from cwrapjit.library.values import Values
 
-_TOGETHER = 64  # functions whose thunks are compiled at once, where many are mapped
-_TRIED = 16  # functions that a pattern is tried with at once
+_TOGETHER = 64  # so many thunks are compiled at once, at most
+_TRIED = 16  # so many unread functions are tried with a new pattern
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Variable:
-    """An attribute that is asked for its value each time."""
+    """An attribute whose value is read each time."""
 
     def get(self) -> Any:
         raise NotImplementedError
@@ -45,18 +45,17 @@ class Variable:
 
 
 class Core:
-    """Everything of one library: what it was given, what its texts say, its code, its classes, the values of
-    its macros, its functions; and the attributes, which are made of these."""
+    """Everything of one library: settings, declarations, code, classes, values of macros, and attributes."""
 
     def __init__(self, said: Settings, journal: Any = None, as_libtcc: bool = False) -> None:
         self.name, self.said = said.name, said
-        self.journal = journal  # how all this came to be: see public.py
-        self.table: dict[str, Any] = {}  # the attributes, each itself, a Variable, or Later
-        # The library, whose __dict__ has attributes; see remember().
+        self.journal = journal  # records how it came to be: see public.py
+        self.table: dict[str, Any] = {}  # the attributes: values, Variables or Later
+        # Returns the Library, whose __dict__ has attributes (see remember()), or None.
         self.remembers: Callable[[], Any] = lambda: None
         self._remembered: set[str] = set()
-        self.generation = 0  # of what attributes mean
-        self.fortran_modules: dict[str, dict[str, int]] = {}  # their constants
+        self.generation = 0  # a new number when attributes may mean something else
+        self.fortran_modules: dict[str, dict[str, int]] = {}  # module -> constants
         self.declared = Declared(self.name)
         self.classes = Classes(self.name, self._automatic)
         text = None if said.source is None else load("cwrapjit.library.source").Given(said)
@@ -85,11 +84,11 @@ class Core:
     def _is_attribute(self, name: str) -> bool:
         return name in self.declared.unread_attributes or name in self.table
 
-    # ---- what people call ----------------------------------------------------------------------------
+    # ---- methods of Library --------------------------------------------------------------------------
 
     def function(self, declaration: str, **options: Any) -> Any:
         """Declares one C function."""
-        self._read_options(options)  # before the text: what it declares is known from then on
+        self._read_options(options)  # first: what a text declares stays known
         parsed = self.read(declaration, "function")
         if len(parsed.functions) != 1 or parsed.variables:
             raise ValueError(
@@ -113,7 +112,7 @@ class Core:
         return made
 
     def declare(self, text: str, strip_prefix: str, options: Any, shared: Mapping[str, Any]) -> None:
-        """Declares all that a header's text does. `options` are by function, `shared` is for all."""
+        """Declares all that a header's text does. `options` are per function, `shared` are for all."""
         if options is not None and not isinstance(options, Mapping):
             raise TypeError(f"{self.name}.declare(): options must be a dict of dicts")
         if not isinstance(text, str):
@@ -136,7 +135,7 @@ class Core:
         self.forget()
 
     def settle(self, names: Iterable[str], strict: bool = False) -> None:
-        """Reads and maps what declare() has left unread of these C names; strict: faults in options raise."""
+        """Reads and maps what declare() has left unread of these C names. strict: errors of options raise."""
         wanted = [name for name in dict.fromkeys(names) if name in self.declared.unread]
         if not wanted:
             return
@@ -180,8 +179,8 @@ class Core:
         self.declared.take(Parsed(failed=failed))
 
     def _complete_classes(self) -> None:
-        """Classes of types whose members are known by now get them; what function() has mapped by a type
-        that was found to be another one is mapped again."""
+        """Gives classes their members if these are known by now. Maps again what function() has mapped by a
+        type that was found to be another one."""
         with self.declarations.turn:
             for struct in self.classes.growing():
                 self.classes.of(struct)
@@ -190,12 +189,12 @@ class Core:
             self.declared.by_function.difference_update(attribute for _, _, attribute in stale)
 
     def redefine(self, name: str, before: Any, now: Any) -> None:
-        """A typedef is another type from here on, in what was read before, too."""
+        """Replaces a typedef, in what was read before, too."""
         self.declarations.typedefs[name] = now
         self._map_again(self.declared.replace(before, now))
 
     def refine(self, pattern: str, replace: bool, options: Mapping[str, Any]) -> None:
-        """Options of the functions that the pattern names, declared already or later."""
+        """Sets options of the functions that the pattern names, now and later."""
         if isinstance(pattern, str) and pattern.isidentifier():
             pattern = self.declarations.name_in_c(pattern)
         before = list(self.declared.refinements.all)
@@ -247,7 +246,7 @@ class Core:
 
     @property
     def mapped(self) -> list[str]:
-        """The names of all functions that can be called."""
+        """Returns the names of all functions that can be called."""
         self.force()
         return self.mapped_so_far()
 
@@ -257,7 +256,7 @@ class Core:
         self.declarations.read_all_types()
         self._take_failed()
         for name, each in list(self.table.items()):
-            if isinstance(each, Pending):  # that a thunk cannot be compiled is a reason, too
+            if isinstance(each, Pending):  # lists those whose thunks cannot be compiled
                 with contextlib.suppress(AttributeError):
                     self.attribute(name)
 
@@ -269,7 +268,7 @@ class Core:
     # ---- attributes ----------------------------------------------------------------------------------
 
     def remember(self, name: str, value: Any, generation: int) -> None:
-        """Python finds it without us from now on, until forget(). generation: when it was looked up."""
+        """Lets Python find the attribute by itself until forget(). generation: when it was looked up."""
         library = self.remembers()
         if library is None or self.variable_at(name) or name in self.values.live or name.startswith("__"):
             return
@@ -279,18 +278,18 @@ class Core:
             library.__dict__.pop(name, None)
 
     def forget(self) -> None:
-        """Names may mean something else now."""
+        """Undoes remember(), because names may mean something else now."""
         self.generation += 1
         library = self.remembers()
         while library is not None and self._remembered:
             library.__dict__.pop(self._remembered.pop(), None)
 
     def attribute(self, name: str) -> Any:
-        """What the library's attribute `name` is now."""
+        """Returns the present value of an attribute."""
         self.settle([self.declared.unread_attributes.get(name, "")])
         while isinstance(found := self.table.get(name), Later):
             made = found.finish()
-            with self.declarations.turn:  # the first thread's are everybody's
+            with self.declarations.turn:  # all threads use the first one's
                 for each in found.mapped:
                     if self.table.get(each) is found:
                         if each in made:
@@ -335,12 +334,12 @@ class Core:
         variable.set(value)
 
     def attributes(self) -> set[str]:
-        """All names that attribute() knows."""
+        """Returns all names that attribute() knows."""
         classes = {cls.__name__ for cls in list(self.classes.values())}
         return self.values.names().union(classes, self.declared.unread_attributes, self.table)
 
     def _class_named(self, name: str) -> Any:
-        """The class of the struct or union that C calls so, by its own name or by that of a pointer to it."""
+        """Returns the class that has this name in C: a struct's, a pointer's to one, or an enum's."""
         self.declarations.fetch([name])
         named = self.declarations.struct_named(name)
         if isinstance(named, types.Struct):
@@ -348,10 +347,10 @@ class Core:
         enum = self.classes.enum(named or self.declarations.tags.get(f"enum {name}"))
         return enum or next((each for each in list(self.classes.values()) if each.__name__ == name), None)
 
-    # ---- what other files of this package use --------------------------------------------------------
+    # ---- for other files of this package -------------------------------------------------------------
 
     def _owned(self, value: Any) -> Any:
-        """A function says which library it is of: its text has addresses, which mean nothing elsewhere."""
+        """Stores the journal in functions: their text has addresses, which mean nothing elsewhere."""
         if isinstance(value, (_cwrapjit.LibraryFunction, _cwrapjit.Function)):
             value.__dict__.setdefault("_journal", self.journal)
         return value
@@ -373,32 +372,31 @@ class Core:
 
     @property
     def variables(self) -> list[str]:
-        """The names of all."""
+        """Returns the names of all variables."""
         return [name for name, each in list(self.table.items()) if isinstance(each, Variable)]
 
     def prototype(self, name: str) -> FunctionDeclaration | None:
-        """What any text declares under this name."""
+        """Returns what any text declares under this name."""
         self.settle([name])
         return self.declared.prototypes.get(name) or self.declarations.header_function(name)
 
     def make(self, found: FunctionDeclaration, options: Options, keep: bool = True) -> Any:
-        """The callable for a declaration; Unmapped with a reason."""
+        """Makes the callable for a declaration. Raises Unmapped with a reason."""
         mapped = self.map(found, options)
         made = compile_together(self.code, [mapped])[0]
         return self.keep(mapped.function.name, made) if keep else made
 
     def class_made(self, struct: types.Struct, means_more: bool = False) -> None:
-        """Maps the functions that declare() left out because of this struct, and those that mean something
-        else now: what frees its objects and, with means_more, what has arrays instead, or keeps what the
-        objects' end needs."""
+        """Maps functions that declare() left out because of this struct, and those that change: what frees
+        its objects and, with means_more, what takes arrays instead, or keeps what the destructor needs."""
         stale = []
         for found, own, attribute in self.declared.waiting.pop(struct, ()):
             is_new = attribute not in self.table and found.name in self.declared.unmapped
             means_other = means_more or found.name in self.classes.frees
-            # Else function() has made it, or the class has this name.
+            # Otherwise function() has made it, or the class has this name.
             if is_new or (means_other and attribute in self.declared.by_declare):
                 stale.append((found, own, attribute))
-        self.map_all(stale, strict=False)  # an option's fault: declare() has raised it for the others
+        self.map_all(stale, strict=False)  # declare() has raised errors of options before
 
     # ---- steps ---------------------------------------------------------------------------------------
 
@@ -435,11 +433,11 @@ class Core:
         return made
 
     def options_of(self, found: FunctionDeclaration, own: Mapping[str, Any]) -> Options:
-        """The options of one function: its own, and what refine() said of it."""
+        """Returns the options of one function: its own and those of refine()."""
         return self._read_options(self.declared.refinements.of(found, own))
 
     def _make_specially(self, found: FunctionDeclaration, options: Options) -> Any:
-        """What frees objects of a class, each once; a broadcasting function; None: neither."""
+        """Makes a function that frees a class's objects, each once, or one that broadcasts. Else None."""
         if found.name in self.classes.frees:
             return load("cwrapjit.library.structs").end(self, self.classes.frees[found.name], found)
         if options.broadcast or options.prototype is not None:
@@ -454,7 +452,7 @@ class Core:
         return mapped
 
     def _map_later(self, known: Known, pending: Pending) -> None:
-        """Maps a function, whose thunk is compiled with the others that are pending."""
+        """Maps a function. Its thunk is compiled with the others that are pending."""
         found, own, attribute = known
         self.declared.known[attribute] = known
         try:
@@ -489,7 +487,7 @@ class Core:
         self._let_go(attribute)
 
     def _let_go(self, attribute: str) -> None:
-        """What is there. A function knows until which step it was the library's, for its pickles."""
+        """Removes an attribute. For pickles, its function stores until which step it was the library's."""
         kept = getattr(self.table.pop(attribute, None), "__dict__", {})
         if "_journal" in kept:
             kept.setdefault("_replaced", (attribute, len(self.journal.steps)))

@@ -1,5 +1,4 @@
-"""The begin and the end of a library: init= runs once, exec= after it, free= when nothing of the library is
-left."""
+"""Begins and ends a library: init= runs once, exec= after it, free= when nothing of the library is left."""
 
 from __future__ import annotations
 
@@ -20,11 +19,8 @@ _BEGUN: dict[int, int] = {}  # address of an init function -> number of librarie
 
 
 class Lifetime(Instance):
-    """Everything that needs the library's code keeps this. Its end is the library's.
-
-    It is an instance so that structs in the library's memory lie in it: what their pointers point to is kept
-    by the Lifetime as it is by other owners. It has no memory that anybody reads.
-    """
+    """Everything that needs the library's code keeps this object; its end is the library's. As an Instance it
+    owns structs in the library's memory, and keeps what their pointers point to. It has no memory itself."""
 
     __slots__ = ("unit",)
     __cwrapjit_layout__ = Layout("the library", "", 0, 1, None)
@@ -32,12 +28,12 @@ class Lifetime(Instance):
     unit: Any
 
 
-# Memory of shared libraries, which may outlive all of our library objects, or be in several of them.
+# Owns memory of shared libraries, which may outlive our library objects, or belong to several of them.
 _SHARED = instance_at(Lifetime, 1)
 
 
 def begin(library: Core, init: object, free: object) -> Lifetime:
-    """Runs init, unless it ran for another library object of the same C library, and sees to free."""
+    """Runs init, unless another library object of the same C library has run it, and registers free."""
     lifetime: Lifetime = instance_at(Lifetime, 1, None if library.code.is_compiled else _SHARED)
     lifetime.unit = library.code.environment
     start = None if init is None else _function(library, "init", init, types.Void())
@@ -54,7 +50,7 @@ def begin(library: Core, init: object, free: object) -> Lifetime:
 
 
 def _finish(key: int, end: Callable[[], Any] | None, unit: Any) -> None:
-    """unit: kept until here, so that the code is still there."""
+    """Calls end after the last library object. unit: keeps the code until then."""
     with _LOCK:
         _BEGUN[key] -= 1
         if _BEGUN[key] == 0:
@@ -64,8 +60,7 @@ def _finish(key: int, end: Callable[[], Any] | None, unit: Any) -> None:
 
 
 def execute(shown: Any, library: Core, exec: Any) -> None:
-    """exec=: the name of a C function that returns an int, or a Python function that gets the library,
-    `shown`."""
+    """Runs exec=: the name of a C function that returns an int, or a Python function, called with `shown`."""
     if isinstance(exec, str):
         _run(_function(library, "exec", exec, types.INT))
     elif callable(exec):
@@ -83,7 +78,7 @@ def _run(function: Any) -> None:
 
 
 def _function(library: Core, option: str, given: object, result: Any) -> Any:
-    """The C function that an option names, alone or by its declaration."""
+    """Makes the C function that an option gives, by its name or by its declaration."""
     who = f"library({library.name!r})"
     if not isinstance(given, str):
         raise TypeError(f"{who}: {option} must be the name of a C function, not {type(given).__name__}")
