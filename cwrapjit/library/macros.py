@@ -1,7 +1,6 @@
 """Asks C for the values of macros: casts, sizeof, floats, commas, calls, addresses.
 
-A function has the macro's text, everything replaced, and stores what that is; pointers lead it to what the
-text names of the library.
+A compiled function stores the value of the expanded text, which reaches the library by pointers.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from cwrapjit.library.options import Options
 from cwrapjit.library.thunks import Unmapped
 
 _INTEGERS = ("char", "short", "int", "long", "long long")
-_KINDS = {  # by what C calls the type: the function that stores such a value, and what that takes
+_KINDS = {  # kind -> C type that is stored, and the types that are stored so
     "b": ("_Bool", ["_Bool"]),
     "i": ("long long", ["signed char", *_INTEGERS]),
     "u": ("unsigned long long", [f"unsigned {each}" for each in _INTEGERS]),
@@ -46,7 +45,7 @@ _CHOICES = ", ".join(f"{name}: cwj_{kind}" for kind, (_, names) in _KINDS.items(
 
 
 class Macro:
-    """One that C makes sense of, or the reason why not."""
+    """A macro that C evaluates, or the reason why it cannot."""
 
     def __init__(self, library: Core, name: str, macro: Any) -> None:
         self._library, self._name = library, name
@@ -60,8 +59,8 @@ class Macro:
             self.reason = "it is a type, or words of one"
         self.is_live = False  # it reads variables, or calls functions
         self._replaced: dict[str, str] = {}
-        self._pointers: list[str] = []  # C text, to what the library has
-        self._made: Any = None  # the function of one that is a pointer
+        self._pointers: list[str] = []  # C text of pointers to what the library has
+        self._made: Any = None  # the function that returns the macro's pointer
         if self.reason:
             return
         spelled = Spelled(without=False)
@@ -74,7 +73,7 @@ class Macro:
             except _cwrapjit.CompileError as error:
                 if not spelled.text():
                     raise
-                try:  # header= may have the types, which C knows then
+                try:  # header= may define the types
                     self._compile(f"({value})", "")
                 except _cwrapjit.CompileError:
                     raise error from None
@@ -83,7 +82,7 @@ class Macro:
 
     def _compile(self, value: str, known: str) -> None:
         before = known + "".join(self._pointers) + _STORE
-        if not self.is_live:  # what is no constant, such as *(int *)0, should not end the process
+        if not self.is_live:  # refuses what is not constant: *(int *)0 would crash
             constants.check_numbers(value)
             before += f"static __typeof__((0, {value})) cwj_constant = {value};\n"
         text = _ASK % {"value": value, "choices": _CHOICES}
@@ -93,7 +92,7 @@ class Macro:
         )  # fmt: skip
 
     def _learn(self, word: str, spelled: Spelled) -> None:
-        """What C text must know to understand a word of the library's."""
+        """Adds what C text needs for a word of the library."""
         library, declarations = self._library, self._library.declarations
         library.settle([word])
         declarations.fetch([word])
@@ -116,7 +115,7 @@ class Macro:
         self.is_live = self.is_live or function is not None or variable is not None
 
     def value(self) -> Any:
-        """What it is now."""
+        """Returns the present value."""
         answer = (ctypes.c_longdouble * 2)()
         at = ctypes.addressof(answer)
         kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._places[0])(at)
@@ -129,7 +128,7 @@ class Macro:
         return self._pointer()
 
     def _pointer(self) -> Any:
-        """As a function of the type in the cast that it begins with would return it."""
+        """Returns a pointer as a function would whose type is the macro's first cast."""
         if self._made is None:
             library, cast = self._library, re.match(r"[\s(]*\(([^()]+)\)", self._text)
             result: Any = types.Pointer(types.Void())
@@ -142,7 +141,7 @@ class Macro:
 
 
 def _is_type(declarations: Any, words: list[str]) -> bool:
-    """Whether C need not be asked: unsigned long, struct point, extern."""
+    """True if these are words of a type: unsigned long, struct point, extern."""
     known = (_WORDS, declarations.typedefs)
     return bool(words) and (
         words[0] in ("struct", "union", "enum")

@@ -1,8 +1,8 @@
-"""From a declaration and its options to a description of the call, and the thunk for it.
+"""Maps a declaration and its options to a description of the call, and the thunk for it.
 
-The rules, where options say nothing: scalars are arguments. `T x[n]` is an array, an input if const and else
-written in place; an integer that is a dim of such an array is hidden. `const char *` is a string. Other
-pointers need an option, or the function stays unmapped, with that reason.
+The rules without options: scalars are arguments. `T x[n]` is an array, an input if const, else written in
+place; an integer that is a dim of such an array is hidden. `const char *` is a string. Other pointers need an
+option; the function is unmapped otherwise, with that reason.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from cwrapjit.library.units import Mapped
 
 
 def bytes_reason(slot: Slot, what: str) -> str:
-    """Why void is no item here, and what is."""
+    """Says why void is no item here, and what to declare instead."""
     const = "const " if slot.const else ""
     return f"{slot.name} is {what}: declared as {const}uint8_t {slot.name}[n] it is an array of bytes"
 
 
 @dataclasses.dataclass
 class Slot:
-    """One parameter on its way."""
+    """One parameter while it is being mapped."""
 
     name: str  # C's name, or argN
     type: Any
@@ -48,7 +48,7 @@ class Slot:
 
     @property
     def intent(self) -> str:
-        """Unless options say it."""
+        """Returns the intent without options."""
         return "in" if self.const else "inout"
 
 
@@ -58,7 +58,7 @@ class Mapper:
     def __init__(self, library: Core, declaration: FunctionDeclaration, options: Options) -> None:
         self.library = library
         self.options = options
-        self.who = f"{library.name}.{declaration.name}()"  # C's name, for what is wrong with the declaration
+        self.who = f"{library.name}.{declaration.name}()"  # C's name, for errors in the declaration
         self.declaration = declaration = varargs.give(
             library.declarations, self.who, declaration, options.varargs
         )
@@ -71,13 +71,13 @@ class Mapper:
         self.result_of: tuple[str, ...] = ()  # parameters that the result may point into
         self.sizes = Sizes(self)
         self.has_free_symbols = True
-        self.has_aligned = True  # False: calls look at where arrays of structs are
-        self.has_characters = True  # False: char is a number, which arrays may have
-        self.borrowed: set[str] = set()  # outputs that stay C's, as returns= says
-        self.by_reference: set[str] = set()  # hidden integers that C wants by pointer
+        self.has_aligned = True  # False: calls check the address of arrays of structs
+        self.has_characters = True  # False: char is a number, in arrays, too
+        self.borrowed: set[str] = set()  # outputs that returns= leaves to C
+        self.by_reference: set[str] = set()  # hidden integers that C takes by pointer
 
     def wrong(self, message: object) -> ValueError:
-        """What is wrong with the options, or with the dims."""
+        """Returns an error of the options, or of the dims."""
         return ValueError(f"{self.who}: {message}")
 
     def map(self) -> Mapped:
@@ -128,7 +128,7 @@ class Mapper:
         return Mapped(declaration, function, self._thunk())
 
     def _doc(self) -> str:
-        """The declaration, and the dims and types that options said."""
+        """Returns the docstring: the declaration, and the dims and types that options give."""
         dims = []
         for name in self.options.dims:
             trees = self.slots[self.by_name[name]].trees
@@ -139,13 +139,13 @@ class Mapper:
         return documented(self.library.declarations, self.declaration, more + lengths)
 
     def parameters(self) -> list[tuple[Slot, Parameter]]:
-        """The slots, and what they have become."""
+        """Returns the slots that have a parameter, with it."""
         return [(slot, slot.parameter) for slot in self.slots if slot.parameter is not None]
 
-    # ---- what each parameter is --------------------------------------------------------------------
+    # ---- parameters --------------------------------------------------------------------------------
 
     def _give_dims(self) -> None:
-        """dims=: pointers become arrays."""
+        """Applies dims=, by which pointers become arrays."""
         given = {name: each for name, each in self.options.dims.items() if not isinstance(each, Mapping)}
         for name in self.options.dims.keys() - given.keys():
             if not isinstance(types.function_of(self.slots[self.by_name[name]].type), types.Callable):
@@ -212,7 +212,7 @@ class Mapper:
         return Parameter("value", self.value_type(ctype))
 
     def value_type(self, ctype: types.Scalar) -> str:
-        """What one number, or character, is in Python."""
+        """Returns what one number, or character, is in Python."""
         return ctype.value_type if self.has_characters else ctype.dtype
 
     def _intent(self, slot: Slot) -> str:
@@ -262,8 +262,8 @@ class Mapper:
         return Parameter("array", item.dtype, intent=intent, dims=dims, order=order, optional=optional)
 
     def _list(self, slot: Slot, dims: tuple[Dim, ...] = ()) -> Parameter | None:
-        """A list of texts, structs or handles: where const says that C only reads it, container= that it is
-        a list, or out= that C fills it. Texts without dims end with a NULL."""
+        """Maps a list of texts, structs or handles: const says that C only reads it, container= that it is a
+        list, out= that C fills it. Texts without dims end with NULL."""
         name, target, options = slot.name, slot.item.target, self.options
         is_text, is_struct = self._is_c_text(name, target), isinstance(target, types.Struct)
         out = name in options.out and bool(dims)
@@ -286,14 +286,14 @@ class Mapper:
         return made
 
     def _is_text(self, name: str, item: Any) -> bool:
-        """Of char, and of other bytes whose encoding is said."""
+        """True for char, and for other bytes with an encoding."""
         if not isinstance(item, types.Scalar) or not self.has_characters:
             return False
         said = item.is_byte and name in self.options.encoding
         return item.is_character or said or (item.is_octet and name in self.options.texts)
 
     def _is_c_text(self, name: str, item: Any) -> bool:
-        """The same behind a pointer, where functions of numbers have texts, too."""
+        """Like _is_text(), behind a pointer: functions of numbers have texts there, too."""
         return self._is_text(name, item) or (isinstance(item, types.Scalar) and item.spelling == "char")
 
     def _items(self, name: str, struct: types.Struct) -> Any:
@@ -349,7 +349,7 @@ class Mapper:
         return Parameter("address", types.item_name(item), intent=slot.intent, optional=optional)
 
     def _stored_pointer(self, slot: Slot) -> Parameter:
-        """out= of a T **: what C stores there is a result."""
+        """Maps out= of a T **: what C stores there is a result."""
         if slot.name in self.options.inout:
             raise self.wrong(f"inout= names {slot.name}, a {types.show(slot.type)}: use out=")
         self._intent(slot)
@@ -362,7 +362,7 @@ class Mapper:
         return Parameter("address", types.item_name(target), intent="out")
 
     def _data_of(self, slot: Slot) -> str:
-        """The parameter that a callback gets back from C: the next void * behind it. "": none."""
+        """Returns the user data of a callback: the next void * after it, or ""."""
         if types.place_of_data(types.function_of(slot.type)) < 0:
             return ""
         for each in self.slots[self.by_name[slot.name] + 1 :]:
@@ -374,7 +374,7 @@ class Mapper:
         return any(name == self._data_of(slot) for slot in self.slots)
 
     def _callback(self, slot: Slot, ctype: types.Callable) -> Parameter:
-        """A function: what is given becomes the address of one of this type."""
+        """Maps a function: the argument becomes the address of a function of this type."""
         callbacks = load("cwrapjit.library.callbacks")
         hidden = frozenset(k for k in (types.place_of_data(ctype),) if self._data_of(slot) and k >= 0)
         dims = self.options.dims.get(slot.name)
@@ -386,12 +386,12 @@ class Mapper:
         return Parameter("callback", cls=converter, optional=slot.name in self.options.optional)
 
     def function_at(self, ctype: types.Callable, name: str = "") -> Any:
-        """What knows the functions whose addresses C gives back."""
+        """Returns the converter of function addresses that C returns."""
         who = f"{self.called}()" + (f": {name}" if name else "")
         return load("cwrapjit.library.callbacks").Converter(self.library, ctype, who)
 
     def _filled_struct(self, slot: Slot) -> Parameter:
-        """out= of a struct: a new instance, whose memory C fills."""
+        """Maps out= of a struct: a new instance, which C fills."""
         cls = self.library.classes.of(slot.item)
         self._intent(slot)
         if not cls.__cwrapjit_layout__.size:
@@ -414,7 +414,7 @@ class Mapper:
         return "none" if name in self.borrowed else "callee"
 
     def _mark_models(self) -> None:
-        """Structs of a type that C gives back, that is in such a one, or has one inside."""
+        """Marks structs of which a returned struct may be a copy, as one type contains the other."""
         made = [
             slot.item for slot, each in self.parameters() if each.role == "struct" and each.intent == "out"
         ]
@@ -428,7 +428,7 @@ class Mapper:
                 parameter.is_model = any(types.holds(a, given) or types.holds(given, a) for a in made)
 
     def _is_length(self, name: str) -> bool:
-        """Whether a dim of some array names it."""
+        """True if a dim of some array names it."""
         return name in expressions.symbols(*(self.dim(tree) for slot in self.slots for tree in slot.trees))
 
     def _stride(self, slot: Slot) -> Parameter:
@@ -451,7 +451,7 @@ class Mapper:
         return Parameter("stride", slot.type.dtype, of=of, axis=axis, negative=negative)
 
     def _fixed(self, slot: Slot) -> Parameter:
-        """hidden={"lda": "n"}: an integer that no caller gives; None: a pointer that is always NULL."""
+        """Maps hidden={"lda": "n"}: an integer that no caller passes; None: a pointer that is always NULL."""
         if self.options.hidden[slot.name] is None:
             if not isinstance(slot.type, (types.Pointer, types.Array, types.Callable)):
                 raise self.wrong(f"hidden: None is NULL, and {slot.name} is no pointer")
@@ -470,7 +470,7 @@ class Mapper:
     # ---- dims --------------------------------------------------------------------------------------
 
     def lookup(self, name: str) -> int | str | None:
-        """What a name in a dim means."""
+        """Returns the value or the symbol that a name in a dim stands for."""
         k = self.by_name.get(name)
         if k is not None:
             ctype = self.slots[k].type
@@ -480,12 +480,12 @@ class Mapper:
         value = self.library.values.of(name)
         if value is None and self.has_free_symbols:
             return self._free(name)
-        if value is None:  # as C's own text has it
+        if value is None:  # C text must declare what it names
             raise expressions.BadDim(f"{name} in a dim: is `int {name}` missing among the parameters?")
         return value if isinstance(value, int) else None
 
     def _free(self, name: str) -> str:
-        """A length that no parameter says, which all arrays that name it must have; no slip of the pen."""
+        """Returns a length that no parameter gives: all arrays naming it must have it. Refuses typos."""
         integers = [each for each in self.by_name if self.lookup(each) is not None]
         near = [each for each in integers if each.casefold() == name.casefold()]
         near += load("difflib").get_close_matches(name, integers, 1, 0.85)
@@ -518,7 +518,7 @@ class Mapper:
         return parameter.argument
 
     def _hide(self, result: Result) -> None:
-        """Integers that are dims of arrays which the caller gives are filled from their shapes."""
+        """Hides integers that are dims of arrays which the caller passes; their shapes give the values."""
         parameters = self.parameters()
         data = [dim for _, each in parameters if each.role == "data" for dim in each.dims]
         early = [each.value for _, each in parameters]
@@ -543,7 +543,7 @@ class Mapper:
                 parameter.symbol = slot.name
 
     def _preset(self, used: set[str]) -> None:
-        """Hidden parameters that dims name are what hidden= says, whatever arrays say."""
+        """Gives hidden parameters that dims name the values of hidden=, whatever the arrays' shapes."""
         hidden = {slot.name: each for slot, each in self.parameters() if each.role == "hidden"}
         hidden = {name: each for name, each in hidden.items() if name in used}
         for name, each in hidden.items():
@@ -557,12 +557,12 @@ class Mapper:
                 raise self.wrong(f"a dim asks {name}, which is no handle that is given")
 
     def _solved(self) -> set[str]:
-        """What arrays that the caller gives have as a dim of their own."""
+        """Returns the symbols that are dims of their own of arrays which the caller passes."""
         given = [each for _, each in self.parameters() if each.intent != "out" and each.role != "data"]
         return expressions.symbols(*(dim for each in given for dim in each.dims if _is_symbol(dim)))
 
     def _check_free(self, result: Result) -> None:
-        """Lengths that no parameter says come from arrays that are given."""
+        """Checks that each length that no parameter gives comes from an array that is passed."""
         dims = [dim for _, each in self.parameters() for dim in (each.value, *each.dims)]
         used = expressions.symbols(*dims, *result.dims)
         for name in sorted(used - self.sizes.found.keys() - self.by_name.keys() - self._solved()):
@@ -577,7 +577,7 @@ class Mapper:
             raise self.wrong(reason)
 
     def _check_uses(self, result: Result) -> None:
-        """Options must say something about the parameter that they name."""
+        """Checks that options apply to the parameters that they name."""
         options_container = () if self.options.all_containers else self.options.container
         for slot, parameter in self.parameters():
             if slot.name in self.options.out and parameter.intent != "out":
@@ -594,8 +594,8 @@ class Mapper:
     # ---- arguments ---------------------------------------------------------------------------------
 
     def _arguments(self) -> list[Argument]:
-        """Those with defaults and user data behind the others, those by keyword alone last."""
-        made: list[tuple[tuple[int, bool], Argument, Parameter]] = []  # by kind, then the required ones
+        """Sorts the arguments: those with defaults and user data after others, keyword-only ones last."""
+        made: list[tuple[tuple[int, bool], Argument, Parameter]] = []  # by kind; required ones first
         taken = set(self.options.rename.values())
         for slot, parameter in self.parameters():
             if (
@@ -635,7 +635,7 @@ class Mapper:
     # ---- the status --------------------------------------------------------------------------------
 
     def _check(self) -> Check:
-        """check={"info": ...} names a pointer that the status is written to."""
+        """Reads check=. check={"info": ...} names a pointer that the status is written to."""
         check, status = self.options.check, self.declaration.result
         is_returned = not names_a_parameter(check)
         if not is_returned:
@@ -651,7 +651,7 @@ class Mapper:
         return Check(self.library, f"{self.called}()", check, self.declaration.name, status, is_returned)
 
     def _discard(self) -> None:
-        """discard=: results that nobody wants."""
+        """Marks the results that discard= names."""
         for slot, parameter in self.parameters():
             if slot.name not in self.options.discard:
                 continue
@@ -660,11 +660,11 @@ class Mapper:
                 raise self.wrong(f"discard names {slot.name}, which is no result")
             parameter.discarded = True
 
-    # ---- what C points to afterwards ---------------------------------------------------------------
+    # ---- objects that C keeps ----------------------------------------------------------------------
 
     def _keeps(self, result: Result) -> tuple[int, ...]:
-        """keeps={"plan": ("in", "out")}: the instance keeps these arguments alive. Names alone: what is
-        returned keeps them, or the first instance that is given."""
+        """Reads keeps={"plan": ("in", "out")}: the instance keeps these arguments alive. Without a keeper,
+        the result keeps them, or the first instance that is passed."""
         given = self.options.keeps
         by_keeper = given if isinstance(given, Mapping) else {self._keeper(result): given} if given else {}
         found: list[int] = []
@@ -685,7 +685,7 @@ class Mapper:
         if at > len(self.slots):
             return at
         what = result if at == len(self.slots) else self.slots[at].parameter if at >= 0 else None
-        is_void = what is not None and what.role == "address" and not what.type  # calls want a handle then
+        is_void = what is not None and what.role == "address" and not what.type  # calls want a handle
         if what is None or (what.role not in ("handle", "struct") and not is_void):
             raise self.wrong(f"keeps: {keeper} is no handle or struct, which could keep something")
         return at
@@ -708,7 +708,7 @@ class Mapper:
 
 
 def refuse(declaration: FunctionDeclaration, options: Options) -> None:
-    """Unmapped for declarations that nothing could map."""
+    """Raises Unmapped for declarations that cannot be mapped."""
     if declaration.private:
         raise Unmapped("it is private (static)")
     if declaration.variadic and options.varargs is None:
@@ -724,7 +724,7 @@ def _is_symbol(dim: Dim) -> bool:
 
 
 def _is_count_and_size(dims: tuple[Dim, ...]) -> bool:
-    """void base[n * size]: n items of any type, of size bytes each."""
+    """True for void base[n * size]: n items of any type, of size bytes each."""
     return (
         len(dims) == 1
         and len(dims[0]) == 3

@@ -1,4 +1,4 @@
-"""The members of structs: where they lie in memory, as the compiler says, and how each is an attribute."""
+"""Measures the members of structs in memory by the compiler, and plans each as an attribute."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ ITSELF: Any = object()  # stands for the class that is being made
 
 
 class Members:
-    """The members of one struct. `class_of` gives, or makes, the class of a struct that a member is (True) or
-    points to (False)."""
+    """One struct's members. class_of: makes the class of a struct that one is (True) or points to (False)."""
 
     def __init__(
         self, library: Core, ctype: types.Struct, class_of: Callable[[types.Struct, bool], Any]
@@ -33,7 +32,7 @@ class Members:
         self.offsets, self.shifts, self.size, self.alignment = measure(library.code, ctype, self.who)
 
     def plans(self, arrays: Mapping[str, Any], encodings: Mapping[str, str]) -> list[dict[str, Any]]:
-        """The arguments of a Field for every member. encodings: of those that are texts."""
+        """Returns the arguments of a Field for every member. encodings: of those that are texts."""
         self.encodings = encodings
         unknown = {*arrays, *encodings} - {each.name for each in self.all}
         if unknown:
@@ -45,7 +44,7 @@ class Members:
             if plan["name"] in encodings and not is_text:
                 raise ValueError(f"{self.who}: encoding= names {plan['name']}, which is no text")
         self.library.classes.dtypes[self.ctype] = self._dtype(plans)
-        # Read-only: who changes the length of an array can read all memory through it.
+        # Read-only: whoever changes the length of an array can read all memory through it.
         dims = [given if isinstance(given, (tuple, list)) else (given,) for given in arrays.values()]
         lengths = {dim for given in dims for dim in given if dim != "list"}
         for plan in plans:
@@ -94,8 +93,8 @@ class Members:
         return plan
 
     def _converter(self, function: types.Callable, member: types.Member) -> Any:
-        """Python gets no user data where the struct has a place for it. What comes first may be the object
-        itself: that has its place right behind the functions."""
+        """Hides user data from Python if a member holds it. A first parameter may be the object
+        itself: it is user data only if the member after the functions is."""
         behind = itertools.dropwhile(_is_function, self.all[self.all.index(member) :])
         place = types.place_of_data(function)
         among = self.all if place > 0 else itertools.islice(behind, 1)
@@ -107,7 +106,7 @@ class Members:
     def _plan_open(
         self, plan: dict[str, Any], item: Any, member: types.Member, arrays: Mapping[str, Any]
     ) -> None:
-        """The last member, which is as long as its memory: arrays= names the one that says how long."""
+        """Plans the last member if its length varies: arrays= names the member that gives it."""
         if member.name not in arrays:
             plan["reason"] = "how long this array is, no member says that is known"
             return
@@ -134,7 +133,7 @@ class Members:
             plan.update(kind="array", dtype=dtype)
 
     def _is_text(self, item: Any, member: types.Member) -> bool:
-        """Of char, and of other bytes whose encoding is said."""
+        """True for char, and for other bytes with an encoding."""
         is_octet = isinstance(item, types.Scalar) and item.is_octet
         return is_octet and (item.is_character or member.name in self.encodings)
 
@@ -158,13 +157,13 @@ class Members:
         return ITSELF if target is self.ctype else self._class(target, member, False)
 
     def _listed(self, target: Any, member: types.Member) -> dict[str, Any]:
-        """What a list of texts or structs consists of."""
+        """Returns what a list of texts or structs consists of."""
         if isinstance(target, types.Struct):
             return {"of": self._pointed(target, member)}
         return {"item": self.encodings.get(member.name, "")}
 
     def _lengths(self, array: types.Member, given: Any) -> tuple[Any, ...]:
-        """What arrays= says of a member: sizes, and the integer members that say them."""
+        """Returns the dims that arrays= gives a member: sizes, and integer members that hold them."""
         by_name = {each.name: each for each in self.all}
         dims: list[Any] = []
         for dim in given if isinstance(given, (tuple, list)) else (given,):
@@ -186,7 +185,7 @@ class Members:
         inner: Any = pointer.target.target if isinstance(pointer.target, types.Pointer) else None
         is_text = self._is_text(inner, whose)
         is_list = is_text or isinstance(inner, types.Struct)
-        if is_list and given == "list":  # which a NULL ends
+        if is_list and given == "list":  # it ends with NULL
             given = ()
         dims = self._lengths(whose, given)
         if is_list and len(dims) <= 1:
@@ -198,7 +197,7 @@ class Members:
         plan.update(kind="data", dtype=dtype, dims=dims, readonly=pointer.const)
 
     def _item_dtype(self, item: Any, member: types.Member) -> Any:
-        """The dtype of an array's items: a name, a structured dtype, or None."""
+        """Returns the dtype of an array's items: a name, a structured dtype, or None."""
         if isinstance(item, types.Scalar):
             return item.dtype or None
         if isinstance(item, types.Struct) and item.members is not None:
@@ -207,8 +206,8 @@ class Members:
         return None
 
     def _dtype(self, plans: list[dict[str, Any]]) -> Any:
-        """NumPy's structured dtype of the struct; None where a member has none, as a pointer: an array's
-        items can be written, and C would follow any number there; or where nothing says where it ends."""
+        """Returns NumPy's structured dtype. None if a member has none, such as a pointer, as C would follow
+        any number that is written to it, or if the struct has no definite end."""
         formats: list[Any] = []
         if self.is_open:
             return None
@@ -232,8 +231,7 @@ class Members:
 def measure(
     code: Code, ctype: types.Struct, who: str, includes: str = ""
 ) -> tuple[dict[str, int], dict[str, int], int, int]:
-    """Offsets, the first bits of bit-fields, size and alignment, as the compiler says; the header, or what
-    the #include lines bring, must say the same."""
+    """Asks the compiler for offsets, first bits, size and alignment. The header or `includes` must agree."""
     writer = thunks.Writer(only_layouts=True)
     try:
         names = [writer.spell(ctype)]
@@ -267,19 +265,19 @@ def measure(
 
 
 def _table(name: str, spelled: str, members: list[str]) -> str:
-    """C text of constants: size, alignment, offsets."""
+    """Returns C text of constants: size, alignment, offsets."""
     offsets = "".join(f", __builtin_offsetof({spelled}, {member})" for member in members)
     return f"const long long {name}[] = {{sizeof({spelled}), _Alignof({spelled}){offsets}}};\n"
 
 
 def _filled(name: str, spelled: str, member: types.Member) -> str:
-    """C text of a struct in which the bits of one bit-field are set."""
+    """Returns C text of a struct in which the bits of one bit-field are set."""
     ones = 1 if member.type.dtype == "bool" or member.bits == 1 else -1
     return f"const {spelled} {name} = {{.{member.name} = {ones}}};\n"
 
 
 def _read(addresses: Sequence[int], count: int) -> tuple[list[int], list[int]]:
-    """Size, alignment and `count` offsets; then the first bit that is set in each struct."""
+    """Returns size, alignment and `count` offsets; then the first bit that is set in each struct."""
     ctypes = load("ctypes")
     numbers = list((ctypes.c_longlong * (count + 2)).from_address(addresses[0]))
     structs = [int.from_bytes(ctypes.string_at(each, numbers[0]), "little") for each in addresses[1:]]
@@ -299,7 +297,7 @@ def c_name(ctype: types.Struct) -> str:
 
 
 def flatten(ctype: types.Struct) -> list[types.Member]:
-    """The members, those of structs without a name among them."""
+    """Returns the members, including those of structs without a name."""
     found: list[types.Member] = []
     for member in ctype.members or ():
         if member.name:
@@ -314,7 +312,7 @@ def _dtype(ctype: Any) -> str | None:
 
 
 def plan_text(plan: Mapping[str, Any]) -> str:
-    """What libraries must agree in to share a struct."""
+    """Returns a text in which libraries must agree to share a struct."""
     cls = plan["of"]
     has_class = cls is not None and plan["kind"] not in ("function", "scalar", "bits")
     of = "itself" if cls is ITSELF else cls.__cwrapjit_layout__.name if has_class else ""

@@ -1,22 +1,22 @@
-"""The names that Python sees for C's."""
+"""Makes Python's names for C's."""
 
 from __future__ import annotations
 
 import keyword
 
-# Attributes of Library itself: a C name of these gets a "_" behind it.
+# Attributes of Library itself. Such a C name gets a "_" at its end.
 RESERVED = frozenset(
     "declare diagnose fortran function handle interface mapped refine struct unmapped variable _core".split()
 )
 
 
 def python_name(name: str) -> str:
-    """A name that Python can have: lambda becomes lambda_."""
+    """Returns a name that Python can have: lambda becomes lambda_."""
     return name + "_" if keyword.iskeyword(name) else name
 
 
 def attribute_name(name: str) -> str:
-    """The attribute for a C name: one that Python can have and that the library itself does not use."""
+    """Returns the attribute for a C name: Python can have it, and the library itself does not use it."""
     made = python_name(name)
     while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
         made += "_"

@@ -1,5 +1,4 @@
-"""What may be given where C wants a function, other than Python's own callables: C text, compiled functions,
-capsules, function pointers of ctypes and cffi, and addresses."""
+"""Converts texts, compiled functions, capsules, ctypes and cffi pointers, and addresses to C functions."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from cwrapjit.library.declarations import Declarations
 def convert(
     known: Declarations, code: Code, ctype: types.Callable, given: Any, who: str, by_libtcc: bool
 ) -> tuple[Any, ...] | None:
-    """The address of a C function of this type, what keeps it, and, of C text, what ctext.py adds.
-    None: `given` has no such address. An exception, which begins with `who`: it has one that does not fit."""
+    """Returns the address of a C function of this type, its owner and, for C text, what ctext.py adds. None:
+    `given` has no such address. Raises an exception that begins with `who` if it does not fit."""
     if given is None:
         return 0, None
     if isinstance(given, str):
@@ -39,7 +38,7 @@ def convert(
 
 
 def _of_others(known: Declarations, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
-    """Of packages that are not imported unless somebody has an object of theirs."""
+    """Converts objects of packages that are imported only if somebody has such an object."""
     ctypes, scipy, cffi = map(sys.modules.get, ("ctypes", "scipy._lib._ccallback", "_cffi_backend"))
     if scipy is not None and isinstance(given, scipy.LowLevelCallable):
         return _of_scipy(known, ctype, given, who)
@@ -64,14 +63,14 @@ def _of_pointer(ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
     return given.address, given
 
 
-# ---- what says its type as C text -----------------------------------------------------------------
+# ---- objects that have their type as C text -------------------------------------------------------
 
 
 def _of_compiled(known: Declarations, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
     try:
         capsule = given.capsule
     except AttributeError:
-        return None  # as a Python callable
+        return None  # it will be a Python callable
     return _of_capsule(known, ctype, capsule, who)
 
 
@@ -109,7 +108,7 @@ def _of_cffi(known: Declarations, cffi: Any, ctype: types.Callable, given: Any, 
 
 
 def _check(known: Declarations, ctype: types.Callable, declaration: str, shown: str, who: str) -> None:
-    """Refuses what is declared otherwise."""
+    """Raises TypeError unless the declaration agrees with the type."""
     kept = known.signatures
     if kept.get(declaration) is ctype:
         return
@@ -124,11 +123,11 @@ def _check(known: Declarations, ctype: types.Callable, declaration: str, shown: 
     kept[declaration] = ctype
 
 
-# ---- whether types agree --------------------------------------------------------------------------
+# ---- agreement of types ---------------------------------------------------------------------------
 
 
 def agrees(wanted: types.Callable, found: Any) -> bool:
-    """Whether C may call a function that was declared as `found` where it wants one of this type."""
+    """True if C may call a function declared as `found` where it wants one of this type."""
     parameters = [each.type for each in found.parameters]
     return (
         found.variadic == wanted.variadic
@@ -139,7 +138,7 @@ def agrees(wanted: types.Callable, found: Any) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether they are passed alike, and mean memory of the same type."""
+    """True if both are passed alike, and mean memory of the same type."""
     one, other = (
         each if not isinstance(each, types.Array) else types.Pointer(each.item) for each in (one, other)
     )
@@ -197,7 +196,7 @@ def _of_ctypes(ctypes: Any, ctype: types.Callable, given: Any, who: str) -> tupl
 
 
 def _form(ctype: Any) -> tuple[str, str]:
-    """How C passes it, and what memory a pointer is to, where that can be compared."""
+    """Returns how C passes a type and, for pointers, the type of the memory if it can be compared."""
     if isinstance(ctype, types.Void):
         return "void", ""
     if isinstance(ctype, types.Scalar):

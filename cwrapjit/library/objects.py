@@ -1,7 +1,7 @@
-"""PyObject * of declarations: Python's objects as they are. Calls keep the GIL then.
+"""Passes PyObject * of declarations: Python's objects as they are. Such calls keep the GIL.
 
-An argument is borrowed by C for the call; a result is a new reference, as CPython's own functions return one,
-unless returns="static" says that it is borrowed.
+C borrows an argument for the call. A result is a new reference, as from CPython's own functions, unless
+returns="static" says that it is borrowed.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from typing import Any
 
 
 class Given:
-    """What C is given: an argument, or what a callback returns, of which C gets a reference (is_new)."""
+    """Passes an argument to C, or a callback's result, of which C gets a reference (is_new)."""
 
     annotation = "object"
 
     def __init__(self, is_new: bool = False) -> None:
         self.is_new = is_new
-        self.known: dict[Any, Any] = {}  # calls look there first: nothing is made of an object
+        self.known: dict[Any, Any] = {}  # calls look there first; it stays empty
 
     def __call__(self, value: Any) -> tuple[int, Any]:
-        """(address, what keeps it)"""
+        """Returns (address, what keeps the object)."""
         if self.is_new:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
         return id(value), value
 
 
 class Returned:
-    """What C gives: a result, whose reference is ours (is_new), or an argument of a callback."""
+    """Takes a result from C, whose reference is ours (is_new), or an argument of a callback."""
 
     def __init__(self, is_new: bool) -> None:
         self.is_new = is_new

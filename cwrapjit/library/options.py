@@ -1,4 +1,4 @@
-"""The options of function(): what C's declaration does not say."""
+"""The options of function(): they say what C's declaration does not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONTAINERS = {"tuple": tuple, "list": list, "set": set}
 
 @dataclasses.dataclass
 class Options:
-    """As given; `read` makes them uniform."""
+    """The options as given; read() makes them uniform."""
 
     name: str | None = None
     doc: str | None = None
@@ -49,7 +49,7 @@ class Options:
     replaces: bool = dataclasses.field(default=False, init=False)  # what keeps= names: a property's setter
 
     def read(self, who: str, parameters: Collection[str]) -> None:
-        """Checks types, and that every name is a parameter's. Single names become tuples."""
+        """Checks types, and that every name is a parameter. Single names become tuples."""
         for each in ("name", "doc"):
             value = getattr(self, each)
             if value is not None and not isinstance(value, str):
@@ -86,7 +86,7 @@ class Options:
         return names
 
     def _of_each(self, who: str, option: str, parameters: Collection[str]) -> dict[str, Any]:
-        """What a dict by parameter says, or the same for all."""
+        """Returns an option by parameter; it may be a dict, or the same for all."""
         given = getattr(self, option)
         made = dict(given) if isinstance(given, Mapping) else dict.fromkeys(parameters, given)
         for name in made:
@@ -116,12 +116,12 @@ class Options:
         self.container = found
 
 
-# Those that can be given.
+# The options that users can give.
 OPTIONS = tuple(name for name, each in Options.__dataclass_fields__.items() if each.init)
 
 
 def as_names(who: str, option: str, value: Any) -> tuple[str, ...]:
-    """Names in a tuple. What is in them is checked for each function."""
+    """Returns a tuple of names. They are checked later, for each function."""
     names = () if value is None else (value,) if isinstance(value, str) else value
     if not isinstance(names, (tuple, list, set, frozenset)) or not all(isinstance(n, str) for n in names):
         raise TypeError(f"{who}: {option} must be the name of a parameter or a tuple of names, not {value!r}")
@@ -129,21 +129,21 @@ def as_names(who: str, option: str, value: Any) -> tuple[str, ...]:
 
 
 def by_name(who: str, option: str, value: Any) -> dict[str, Any]:
-    """A dict of our own."""
+    """Returns a copy of a dict."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{who}: {option} must be a dict by names of parameters, not {type(value).__name__}")
     return dict(value)
 
 
 def encoding_of(who: str, given: Any) -> str:
-    """What encoding= says of a text: a codec's name in which ASCII is ASCII, as C's texts end at a NUL."""
+    """Returns the codec of encoding=. It must keep ASCII as it is, because C's texts end at a NUL."""
     if given is None or given in ("bytes", "fs"):
         return given or "bytes"
     if not isinstance(given, str):
         raise TypeError(f"{who}: encoding must be the name of one, or None, not {type(given).__name__}")
     try:
         name, fits = codecs.lookup(given).name, _ASCII.encode(given) == _ASCII.encode()
-    except (LookupError, UnicodeError, ValueError):  # none of this name, none of texts, or not of these
+    except (LookupError, UnicodeError, ValueError):  # unknown, not for texts, or not for these
         fits = False
     if not fits:
         raise ValueError(
@@ -154,12 +154,12 @@ def encoding_of(who: str, given: Any) -> str:
 
 
 def names_of(given: Any) -> tuple[str, ...]:
-    """One name, several or none."""
+    """Returns a tuple of one name, several or none."""
     return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def names_a_parameter(check: Any) -> bool:
-    """Whether check= is of a status behind a pointer: {"info": ...}, not {1: ...}."""
+    """True if check= is about a status behind a pointer: {"info": ...}, not {1: ...}."""
     return isinstance(check, Mapping) and any(isinstance(key, str) and key != "negative" for key in check)
 
 

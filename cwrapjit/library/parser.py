@@ -1,4 +1,4 @@
-"""pycparser, imported when it is first needed. It has no type hints."""
+"""Imports pycparser when it is first needed. It has no type hints."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from cwrapjit._imports import load
 
 
 def pycparser() -> Any:
-    """The package."""
+    """Returns the package."""
     return load("pycparser")
 
 
 def text_of(tree: Any) -> str:
-    """A syntax tree as C."""
+    """Returns a syntax tree as C text."""
     return str(load("pycparser.c_generator").CGenerator().visit(tree))

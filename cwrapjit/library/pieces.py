@@ -1,11 +1,11 @@
-"""A text of C cut into its outermost declarations, so that a faulty one leaves the others alone."""
+"""Cuts a C text into its outermost declarations, so that a faulty one does not affect the others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 
-Piece = tuple[str, int, str]  # a text, the line and the file where it begins
+Piece = tuple[str, int, str]  # (text, line where it begins, file)
 
 _BATCH = 24
 _MARK = re.compile(r'[(){};]|^# (\d+) "(.*)"$|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.MULTILINE)
@@ -19,7 +19,7 @@ _TYPE_WORDS = frozenset(
 
 
 def pieces(text: str, file: str) -> Iterator[Piece]:
-    """The outermost declarations of a preprocessed text, with the line and the file where they begin."""
+    """Yields the outermost declarations of a preprocessed text, with line and file where they begin."""
     begin, origin, offset = 0, file, 0  # line in origin = line in text + offset
     line, counted = 1, 0
     for match in ends(text):
@@ -39,7 +39,7 @@ def pieces(text: str, file: str) -> Iterator[Piece]:
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    """Neighbours of one file, some at a time."""
+    """Yields neighbours of one file, several at a time."""
     batch: list[Piece] = []
     for each in pieces:
         if batch and (each[2] != batch[0][2] or len(batch) == _BATCH):
@@ -52,7 +52,7 @@ def batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
 
 
 def ends(text: str) -> Iterator[re.Match[str]]:
-    """What ends the outermost declarations of a preprocessed text, and marks of lines."""
+    """Yields what ends the outermost declarations of a preprocessed text, and line marks."""
     depth = begin = 0
     for match in _MARK.finditer(text):
         found = match[0]
@@ -61,7 +61,7 @@ def ends(text: str) -> Iterator[re.Match[str]]:
         elif found in ")}":
             depth = max(depth - 1, 0)
         if found.startswith("#") and depth and _ENUM.search(text, begin, match.start()):
-            continue  # a file that has its enumerators
+            continue  # this file holds enumerators
         if found.startswith("#") or (
             depth == 0 and (found == ";" or (found == "}" and _is_body(text, begin, match.end())))
         ):
@@ -70,19 +70,19 @@ def ends(text: str) -> Iterator[re.Match[str]]:
 
 
 def _is_body(text: str, begin: int, end: int) -> bool:
-    """Whether a closing brace ends a function rather than a struct, an enum or an initializer."""
+    """True if a closing brace ends a function, not a struct, an enum or an initializer."""
     head = text[begin : text.find("{", begin)]
     return head.rstrip().endswith(")") and text[end : end + 200].lstrip()[:1] not in (";", ",")
 
 
 def is_definition(piece: str) -> bool:
-    """Whether a piece is a function with its body."""
+    """True if a piece is a function with its body."""
     text = piece.rstrip()
     return text.endswith("}") and _is_body(text, 0, len(text))
 
 
 def declared_name(piece: str) -> str:
-    """The name that a declaration seems to declare, for reports."""
+    """Returns the name that a declaration seems to declare, for reports."""
     piece = re.sub(r'_Pragma\("cwj_\d"\)', "", piece)
     returns_function = re.match(r"[^()]*\(\s*\*[\s*]*([A-Za-z_]\w*)\s*\(", piece)  # int (*name(void))(int)
     match = returns_function or re.search(r"([A-Za-z_]\w*)\s*\(", piece)
@@ -91,7 +91,7 @@ def declared_name(piece: str) -> str:
 
 
 def is_type_alone(piece: str) -> bool:
-    """Whether a declaration defines types, and neither functions nor variables."""
+    """True if a declaration defines types, and neither functions nor variables."""
     text = re.sub(r'_Pragma\("cwj_\d"\)', " ", piece).strip("; \t\n")
     if text.startswith("typedef"):
         return re.match(r"typedef\b", text) is not None
@@ -99,10 +99,8 @@ def is_type_alone(piece: str) -> bool:
 
 
 def names_of(piece: str) -> list[str] | None:
-    """The functions and variables that a declaration declares, as its tokens say; None: that is not clear.
-
-    Nothing is parsed, so this may be wrong of what is no C; whoever asks for such a name is told then.
-    """
+    """Returns the functions and variables of a declaration, by its tokens. None: that is not clear. Nothing
+    is parsed: it may be wrong if the piece is not C, which the user of such a name is then told."""
     piece = re.sub(r'_Pragma\("cwj_\d"\)', " ", piece)
     head = piece[: piece.find("{")] if is_definition(piece) else piece.rstrip(" \t\n;")
     tokens = _TOKEN.findall(head)
@@ -124,8 +122,7 @@ def names_of(piece: str) -> list[str] | None:
 
 
 def _declarator(tokens: list[str]) -> str | None:
-    """The name in one declarator, types in front: the last word before its first parameters or dims, which
-    may stand in parentheses of its own."""
+    """Returns the name in a declarator with types in front: the last word before parameters or dims."""
     name = None
     for at, token in enumerate(tokens):
         if token == "(" and _is_inner(tokens[at + 1 : at + 4]):
@@ -138,19 +135,18 @@ def _declarator(tokens: list[str]) -> str | None:
 
 
 def _is_inner(tokens: list[str]) -> bool:
-    """Whether a parenthesis holds a declarator rather than parameters: `(*f)(int)`, `(f)(int)`."""
+    """True if a parenthesis holds a declarator, not parameters: `(*f)(int)`, `(f)(int)`."""
     return tokens[:1] == ["*"] or (tokens[1:2] == [")"] and tokens[2:3] in (["("], ["["]))
 
 
 def tags_for_later(piece: str) -> set[str]:
-    """Structs and unions whose members a type does not need: it has pointers to them, or another name for
-    them. They may need the type."""
+    """Returns structs and unions that can wait: a type only points to them, or renames them."""
     behind = r"\s*\*" if "{" in piece else ""
     return set(re.findall(rf"\b(?:struct|union)\s+([A-Za-z_]\w*)\b(?!\s*\{{){behind}", piece))
 
 
 def enumerators(piece: str) -> set[str]:
-    """Those that a declaration defines."""
+    """Returns the enumerators that a declaration defines."""
     found: set[str] = set()
     for body in re.findall(r"\benum\b[^;{}]*\{([^{}]*)\}", piece):
         found.update(re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", body))
@@ -158,8 +154,7 @@ def enumerators(piece: str) -> set[str]:
 
 
 def defined_names(piece: str) -> set[str]:
-    """What a piece with a typedef, a struct or an enum defines: tags, enumerators, and the names of the
-    typedefs; where that is not clear, all that are not inside braces."""
+    """Returns the tags, enumerators and typedef names of a piece; if unclear, all names outside braces."""
     names = set(re.findall(r"\b(?:struct|union|enum)\s+([A-Za-z_]\w*)\s*\{", piece))
     names |= enumerators(piece)
     inner = 1

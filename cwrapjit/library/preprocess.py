@@ -1,8 +1,8 @@
-"""Enough of a C preprocessor for declarations and headers: comments, conditionals, macros, includes.
+"""Preprocesses C declarations and headers: comments, conditionals, macros, includes.
 
-The text of the user is read here. Lines keep their numbers, so that positions in messages are those of the
-text. Which of its conditions hold is what libtcc says, which compiles it (conditions.py). What its #include
-lines bring comes from the C compiler of the machine (headers.py). Without a compiler that is read here, too.
+The user's text is read here. Lines keep their numbers, so that messages have positions in that text. libtcc,
+which compiles the text, says which of its conditions hold (conditions.py). The machine's C compiler reads its
+#include lines (headers.py); without one they are read here, too.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _INCLUDE = re.compile(r'\s*(?:<([^<>"]+)>|"([^"]+)")')
 _COMPLEX = re.compile(r"\b(float|double)\s+complex\b|\bcomplex\s+(float|double)\b")
 _MAX_DEPTH = 100
 _MAX_EXPANSIONS = 20000  # replacements within one logical line
-_MOST_BLANK_LINES = 100_000  # in a header: more is a #line that skips some
+_MOST_BLANK_LINES = 100_000  # in a header; more of them come from a #line
 
-# Words of compilers that say nothing to us.
+# Compilers' words that mean nothing here.
 _NOTHING = (
     "__extension__", "__restrict", "__restrict__", "__inline", "__inline__", "__volatile__", "__cdecl",
     "__stdcall", "_Noreturn", "__BEGIN_DECLS", "__END_DECLS", "__THROW", "_Thread_local",
 )  # fmt: skip
 _CALLS = ("__attribute__", "__attribute", "__declspec", "__asm__", "__asm", "asm", "_Alignas",
           "__nonnull", "_Pragma")  # fmt: skip
-# What gcc predefines, as far as headers ask for it: on each machine, and on all.
+# Macros of gcc, as far as headers ask for them: on each machine, and on all.
 _OF_MACHINE = {
     "x86_64": {"__x86_64__": "1", "__WCHAR_TYPE__": "int"},
     "aarch64": {"__aarch64__": "1", "__CHAR_UNSIGNED__": "1", "__WCHAR_TYPE__": "unsigned int"},
@@ -56,7 +56,7 @@ _PREDEFINED = {
     "__WINT_TYPE__": "unsigned int",
     "NULL": "((void *)0)",
 }
-# What is left to replace in a text that a compiler's preprocessor has been through.
+# What remains to be replaced after a compiler's preprocessor.
 _SPELLINGS = {**dict.fromkeys(_NOTHING, ""), "__const": "const", "__signed__": "signed"}
 _COMPILERS_TYPES = {"__float128": "_Float128", "_Float32": "float", "_Float64": "double",
                     "_Float32x": "double", "_Float64x": "long double"}  # fmt: skip
@@ -77,20 +77,20 @@ class Macro:
     parameters: list[str] | None = None
 
     def definition(self, name: str) -> str:
-        """The line that defines it under this name."""
+        """Returns the line that defines the macro."""
         parameters = "" if self.parameters is None else f"({','.join(self.parameters)})"
         return f"#define {name}{parameters} {self.body}".replace("\n", " ")
 
 
 class Preprocessor:
-    """Keeps its macros from one text to the next."""
+    """A preprocessor that keeps its macros from one text to the next."""
 
     def __init__(
         self, include_dirs: Iterable[str] = (), define_macros: Iterable[tuple[str, str | None]] = (),
         as_libtcc: bool = False,
     ) -> None:  # fmt: skip
         self.include_dirs = [os.fspath(folder) for folder in include_dirs]
-        self._as_libtcc = as_libtcc  # headers, too
+        self._as_libtcc = as_libtcc  # headers are read as libtcc reads them
         self.given = list(define_macros)
         spellings = {name: Macro(body) for name, body in _SPELLINGS.items()}
         self.macros = {name: Macro(body) for name, body in _PREDEFINED.items()} | spellings
@@ -101,9 +101,9 @@ class Preprocessor:
         for name, value in self.given:
             self.macros[name] = Macro("1" if value is None else str(value))
             self.own.add(name)
-        self._file_of: dict[str, str] = {}  # what has defined a macro
+        self._file_of: dict[str, str] = {}  # macro -> file that defines it
         self.origins = headers.Origins(self.include_dirs)
-        self.headers_by = ""  # who read the last #include line, and why not the compiler
+        self.headers_by = ""  # what read the last #include line, and why not the compiler
         self.includes: list[str] = []  # the lines of the user's texts
         self._asks = False  # the user's text has nothing but directives
         self._table = self.macros
@@ -111,13 +111,13 @@ class Preprocessor:
         self.files: dict[str, str] = {}  # every text that was read, for messages
         self._left = 0
         self._packed: list[str] = [""]  # one entry for each #pragma pack(push)
-        self.is_declared: Callable[[str], bool] = lambda name: False  # a function, before this text
-        self._holds: dict[tuple[str, int], bool] = {}  # the conditions of a text, by its file and line
-        self._unsaid = ""  # the file of a text of which C does not say that
-        self._read: list[str] | None = None  # a text of the user's is being expanded: all that came before it
+        self.is_declared: Callable[[str], bool] = lambda name: False  # earlier texts declare it
+        self._holds: dict[tuple[str, int], bool] = {}  # conditions of a text, by file and line
+        self._unsaid = ""  # file of the text for which C does not know them
+        self._read: list[str] | None = None  # while a user's text is expanded: all that precedes it
 
     def run(self, text: str, file: str) -> str:
-        """The text with its directives followed. Included files stand between `# line` marks."""
+        """Returns the text after following its directives. Included files are between `# line` marks."""
         out: list[str] = []
         before = self._known()
         self.ask(text, file)
@@ -129,7 +129,7 @@ class Preprocessor:
         return "".join(out)
 
     def _known(self) -> tuple[Any, ...]:
-        """What a text that fails leaves as it was."""
+        """Returns the state to restore after a text that fails."""
         copied = (each.copy() for each in (self.macros, self._builtin, self.own, self.once))
         return len(self.includes), self._packed, self.headers_by, *copied
 
@@ -143,7 +143,7 @@ class Preprocessor:
             raise PreprocessError("includes are nested too deeply", file, 1)
         self.files[file] = text
         lines, at = _logical_lines(text), 0
-        # Each entry: this branch is read; a branch was taken; the outside is read; its line.
+        # Each entry: this branch is read; a branch was taken; the surroundings are read; its line.
         open_ifs: list[list[Any]] = []
         pending: list[str] = []
         while at < len(lines):
@@ -168,15 +168,14 @@ class Preprocessor:
             raise PreprocessError("#if without #endif", file, open_ifs[-1][3])
 
     def follow(self, name: str, rest: str, open_ifs: list[list[Any]], file: str, line: int) -> None:
-        """A directive that is no #include."""
+        """Follows a directive other than #include."""
         if name in ("if", "ifdef", "ifndef", "elif", "else", "endif"):
             self._conditional(name, rest, open_ifs, file, line)
         elif not open_ifs or open_ifs[-1][0]:
             self._directive(name, rest, file, line)
 
     def ask(self, text: str, file: str, environment: object = None, more: Iterable[str] = ()) -> bool:
-        """Asks C which conditions of a text hold; where it cannot say, False, it is asked of each alone.
-        more: lines in front of the text."""
+        """Asks C which conditions of a text hold. False: it must be asked for each. more: lines before it."""
         macros = [*self._users_macros(), *more]
         found = conditions.holding(text, file, macros, environment, self.include_dirs)
         self._holds = {(file, line): holds for line, holds in (found or {}).items()}
@@ -184,17 +183,17 @@ class Preprocessor:
         return found is not None
 
     def _users_macros(self) -> list[str]:
-        """The lines that define what compilers do not know without them."""
+        """Returns the #define lines of what compilers do not define themselves."""
         return [
             macro.definition(name) for name, macro in list(self.macros.items()) if name not in self._builtin
         ]
 
     def include(self, rest: str, file: str, line: int) -> None:
-        """The macros of what an #include names."""
+        """Reads the macros of a file that is included."""
         self._include([rest], file, line, 0, [])
 
     def takes_arguments(self, text: str) -> bool:
-        """Whether a text ends with the name of a function-like macro."""
+        """True if a text ends with the name of a function-like macro."""
         macro = self.macros.get((text.split() or [""])[-1])
         return macro is not None and macro.parameters is not None
 
@@ -271,7 +270,7 @@ class Preprocessor:
             self.own.discard(name)
 
     def _pack(self, words: list[str]) -> None:
-        """#pragma pack(...)"""
+        """Follows #pragma pack(...)."""
         if words[0] == "push":
             self._packed = [*self._packed, words[-1] if len(words) > 1 else self._packed[-1]]
         elif words[0] == "pop":
@@ -280,7 +279,7 @@ class Preprocessor:
             self._packed = [*self._packed[:-1], words[0]]
 
     def _include(self, includes: list[str], file: str, next_line: int, depth: int, out: list[str]) -> bool:
-        """What #include lines that follow each other bring; whether that is anything."""
+        """Includes what consecutive #include lines name. False: they bring nothing."""
         if not depth:
             self._asks = _has_only_directives(self.files[file])
         wanted = []
@@ -297,7 +296,7 @@ class Preprocessor:
                 if not depth:
                     self._forget_guards([(name, quoted)])
                 found = self._include_by_ourselves(name, quoted, file, depth, out)
-                # A machine may lack the headers of C itself; others declare what is wanted.
+                # Headers of C itself may be missing: the user's text may declare what it needs.
                 if not found and not depth and (self._asks or name not in headers.ISO):
                     lines = self.files[file].split("\n")
                     line = next((at for at, each in enumerate(lines, 1) if name in each), next_line)
@@ -310,7 +309,7 @@ class Preprocessor:
         return True
 
     def _forget_guards(self, wanted: list[tuple[str, bool]]) -> None:
-        """A header that only others have included so far is read again when the user asks for it."""
+        """Reads a header again if only others have included it so far, and the user now asks for it."""
         before = set(self.origins.foreign)
         for name, quoted in wanted:
             self.origins.again(name, self._asks or quoted)
@@ -337,7 +336,7 @@ class Preprocessor:
         return True
 
     def _take_expanded(self, said: str, out: list[str]) -> None:
-        """Text and macros from what the compiler's preprocessor said."""
+        """Takes text and macros from the output of the compiler's preprocessor."""
         block: list[str] = []
         current, next_line = "", 0
         for file, line, text in headers.lines_of(said, self.origins, self._asks):
@@ -360,7 +359,7 @@ class Preprocessor:
         out.append(self._expand_block(block, current, next_line))
 
     def _include_by_ourselves(self, name: str, quoted: bool, file: str, depth: int, out: list[str]) -> bool:
-        """Whether the file is found. One of the system's that is too much for us is left out."""
+        """Includes a file; False: it is not found. System headers with errors are left out."""
         system = headers.system_folders()
         for folder in [os.path.dirname(file)] * quoted + self.include_dirs + system:
             path = os.path.join(folder, name)
@@ -402,15 +401,14 @@ class Preprocessor:
             self._read = None
 
     def _is_of_a_function(self, name: str) -> bool:
-        """Whether a header has a macro over a function of its own, as curl_easy_setopt() is one: where the
-        user declares it, the name is the function's."""
+        """True for a macro over a header's own function, like curl_easy_setopt(), if that is declared."""
         if self._read is None or self._file_of.get(name, "<")[:1] in ("", "<"):
             return False
         declared = re.compile(rf"\b{name}\s*\(")
         return self.is_declared(name) or any(declared.search(text) for text in self._read)
 
     def expand(self, text: str) -> str:
-        """One line with its macros replaced."""
+        """Expands the macros in one line."""
         self._left = _MAX_EXPANSIONS
         try:
             return self._expand(text, frozenset())
@@ -444,7 +442,7 @@ class Preprocessor:
     def _replace(
         self, macro: Macro | None, word: str, text: str, end: int, inside: frozenset[str]
     ) -> tuple[str | None, int]:
-        """What stands for a macro and where it ends; None: a function-like macro without arguments."""
+        """Returns the replacement and where the macro ends. None: a function-like macro without arguments."""
         if macro is not None and macro.parameters is None:
             if not macro.body:
                 return "", end
@@ -453,7 +451,7 @@ class Preprocessor:
             return None, end
         arguments, after = _arguments(text, end)
         if arguments is None:
-            self._left -= after - end  # all that was read is not used
+            self._left -= after - end  # what was read is of no use
             if self._left < 0:
                 raise PreprocessError("too many parentheses have no end", "", 0)
             return None, end
@@ -480,11 +478,11 @@ class Preprocessor:
 
 
 def _includes_of(first: str, lines: list[str], at: int) -> tuple[list[str], int]:
-    """What one #include and those behind it name, and the line that follows."""
+    """Returns what consecutive #include lines name, and the line after them."""
     includes = [first]
     while at < len(lines) and (more := _MORE_INCLUDES.fullmatch(lines[at])):
         if more[1] and not _INCLUDE.match(more[1]):
-            break  # a macro of those before may say what it includes
+            break  # macros of earlier files may say what it includes
         includes += [more[1]] if more[1] else []
         at += 1
     return includes, at
@@ -495,7 +493,7 @@ def _line_of(name: str, quoted: bool) -> str:
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Lines that a backslash continues are one, with empty ones behind it. Comments become a blank."""
+    """Joins continued lines, with empty ones after them. Comments become a blank."""
 
     def blank(match: re.Match[str]) -> str:
         found = match[0]
@@ -508,7 +506,7 @@ def _logical_lines(text: str) -> list[str]:
 
 
 def _is_within(line: int, next_line: int, before: str) -> bool:
-    """Whether what stands in this line goes on there: gcc begins a new one around a macro of the system's."""
+    """True if the line before goes on here: gcc begins a new one around a macro of a system header."""
     return line == next_line - 1 or (line < next_line and before.rstrip()[-1:] not in (";", "}"))
 
 
@@ -537,7 +535,7 @@ def _substitute(body: str, given: dict[str, str], expand: Any) -> str:
 
 
 def _arguments(text: str, start: int) -> tuple[list[str] | None, int]:
-    """The arguments in parentheses that begin behind `start`, or None, and where they end."""
+    """Returns the arguments in parentheses after `start`, or None, and where they end."""
     opened = _OPENED.match(text, start)
     if opened is None:
         return None, start

@@ -17,7 +17,7 @@ from cwrapjit.library.settings import Settings
 
 
 def _is_protocol(name: str) -> bool:
-    """Python's own names, and those that notebooks ask every object for: no header is read for them."""
+    """True for Python's own names, and those that notebooks ask of every object. They read no header."""
     return (name[:2] == "__" and name[-2:] == "__") or name.startswith(("_repr_", "_ipython_"))
 
 
@@ -25,17 +25,14 @@ class Library(Pickled):
     """A library of C or Fortran: shared ones by path or name, or compiled from C sources.
 
     path: the library's file; libraries: names as linkers have them ("m", "openblas"); sources: C files.
-    source: C text, each function of which that is not static becomes an attribute, without a declaration;
-    fastmath, threads, cast, optimize: options of those that broadcast, as function() has them; they cast
-    safely.
+    source: C text, whose functions become attributes without a declaration, unless static; fastmath, threads,
+    cast, optimize: options of those that broadcast, as for function(), but cast is "safe" by default.
     header: C text whose types, enums and macros declarations may use. init, free: C functions that run once,
-    before the first and after the last use; exec: one that returns 0 unless it fails, or a Python function of
-    the library, that runs after init. gil=True keeps the GIL in all calls. debug=True makes faults in calls a
-    cwrapjit.Fault.
+    before the first and after the last use; exec: runs after init, a C function that returns 0 unless it
+    fails, or a Python function of the library. gil=True keeps the GIL in all calls. debug=True turns faults
+    in calls into a cwrapjit.Fault.
 
-    What is declared becomes an attribute. Names that Python cannot have, and those of the methods here, get a
-    "_".
-    """
+    Declarations become attributes. Names that Python reserves, or methods here have, get a "_" at the end."""
 
     _core: Core
 
@@ -86,13 +83,10 @@ class Library(Pickled):
         5.0
 
         out, inout, optional, keyword_only, positional_only: names of parameters. defaults, order, strides,
-        hidden, container, rename: dicts by parameter. returns: (shape, owner) of pointers that come back.
-        check: what becomes of a status. overlap="allow": what is written may share memory with other
-        arguments. stable=True: memory that arrays look into stays where it is. name, doc, gil, unsafe.
-        encoding: of texts; None is for bytes.
-        broadcast=True, prototype={parameter: dims}:
-        a broadcasting function.
-        """
+        hidden, container, rename: dicts by parameter. returns: (shape, owner) of pointers that are returned.
+        check: how to handle a status. overlap="allow": what is written may share memory with other arguments.
+        stable=True: memory that arrays look into stays where it is. encoding: of texts; None means bytes.
+        broadcast=True, prototype={parameter: dims}: a broadcasting function. Also name, doc, gil, unsafe."""
         made = self._core.function(declaration, **options)
         self._core.journal.add("function", (declaration,), options)
         return made
@@ -105,11 +99,10 @@ class Library(Pickled):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         **shared: Any,
     ) -> Library:
-        """Declares all that a header's text does. What has no mapping is in `unmapped`, with the reason.
+        """Declares all that a header's text does. What cannot be mapped is in `unmapped`, with the reason.
 
-        options: those of function(), by C's name of a function; other keywords are options of all functions.
-        The functions are compiled together, when the first of them is used.
-        """
+        options: those of function(), by a function's C name; other keywords are options of all functions. The
+        functions are compiled together, when the first of them is used."""
         self._core.declare(text, strip_prefix, options, shared)
         self._core.journal.add(
             "declare", (text,), {"strip_prefix": strip_prefix, "options": options, **shared}
@@ -117,7 +110,7 @@ class Library(Pickled):
         return self
 
     def refine(self, pattern: str, *, replace: bool = False, **options: Any) -> Library:
-        """Says of many functions what C does not: options of function(), for C's names of a shell pattern.
+        """Sets options of function() for all functions whose C names match a shell pattern.
 
         >>> import cwrapjit
         >>> lib = cwrapjit.library("m", libraries=["m"])
@@ -126,10 +119,9 @@ class Library(Pickled):
         >>> lib.frexp(40.0), lib.modf(3.25)
         ((0.625, 6), (0.25, 3.0))
 
-        Before or after declare() and function(), whose own options come last. Later calls win, parameter by
-        parameter; out=() or check=None takes back. Of parameters that a function does not have a pattern with
-        wildcards says nothing. replace=True forgets what was said of this very pattern.
-        """
+        Can be called before or after declare() and function(), whose own options take precedence. Later calls
+        override earlier ones, parameter by parameter; out=() or check=None takes back. A pattern with
+        wildcards ignores parameters that a function lacks. replace=True drops what it said before."""
         self._core.refine(pattern, bool(replace), options)
         self._core.journal.add("refine", (pattern,), {"replace": bool(replace), **options})
         return self
@@ -137,32 +129,33 @@ class Library(Pickled):
     def variable(
         self, declaration: str, *, name: str | None = None, shape: Any = None, readonly: bool = False
     ) -> None:
-        """Declares a variable: a live attribute. shape: of what a pointer points to, "n" is a variable."""
+        """Declares a variable: a live attribute. shape: of what a pointer points to; "n" is a variable."""
         self._core.variable(declaration, name, shape, readonly)
         how = {"name": name, "shape": shape, "readonly": readonly}
         self._core.journal.add("variable", (declaration,), how)
 
     def interface(self, name: str, functions: Iterable[Any], *, doc: str | None = None) -> Any:
-        """One name for several functions: the types of the arguments say which is called."""
+        """Puts several functions under one name: the types of the arguments choose the function."""
         make = load("cwrapjit.library.interface").Interface
         made = make(name, f"{self._core.name}.{name}", functions, doc)
         self._core.journal.add("interface", (name, made.functions), {"doc": doc})
         return self._core.keep(name, made)
 
     def struct(self, declaration: str | type, **options: Any) -> Any:
-        """A Python class for a C struct; the options: cwrapjit.library.structs.define_struct()."""
+        """Makes a Python class for a C struct; the options: cwrapjit.library.structs.define_struct()."""
         made = load("cwrapjit.library.structs").define_struct(self._core, declaration, **options)
         self._core.journal.add("struct", (declaration,), options)
         return made
 
     def handle(self, declaration: str | type, **options: Any) -> Any:
-        """A Python class for an opaque pointer; the options: cwrapjit.library.structs.define_handle()."""
+        """Makes a Python class for an opaque pointer; the options:
+        cwrapjit.library.structs.define_handle()."""
         made = load("cwrapjit.library.structs").define_handle(self._core, declaration, **options)
         self._core.journal.add("handle", (declaration,), options)
         return made
 
     def fortran(self, declaration: str, **options: Any) -> Any:
-        """Fortran routines from their interfaces, a module's variables and types; see fortran.define()."""
+        """Maps Fortran routines by their interfaces, a module's variables and types; see fortran.define()."""
         fortran = load("cwrapjit.library.fortran")
         known = fortran.define.__kwdefaults__ or {}
         for option in options:
@@ -176,10 +169,7 @@ class Library(Pickled):
         return made
 
     def diagnose(self) -> list[CompileWarning] | None:
-        """What the system compiler's checks say of the library's own C text, its header and sources.
-
-        A list of CompileWarning, empty where all is well; None without a compiler.
-        """
+        """Returns the CompileWarnings of the system's compiler for the library's C text; None without one."""
         return _cwrapjit.library_diagnose(self._core.code.environment)
 
     @property
@@ -189,7 +179,7 @@ class Library(Pickled):
 
     @property
     def unmapped(self) -> dict[str, str]:
-        """C's names of what was declared but has no mapping, and why."""
+        """C names of declarations that cannot be mapped, with the reasons."""
         self._core.force()
         return self._core.declared.unmapped
 

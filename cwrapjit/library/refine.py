@@ -1,13 +1,12 @@
 """lib.refine(): options of function() for all functions of a pattern, looked up when one is mapped.
 
-What later calls say wins, parameter by parameter: dicts are joined by their keys, lists of names too,
-and a name is in one of out= and inout= (keyword_only=, positional_only=) alone, the one that was said
-last. An empty list or None takes back what was said before. function() and the options of declare() come
-last. The same pattern cannot be told one thing and another: that is a slip, until replace=True says that
-it is meant.
+Later calls override earlier ones, parameter by parameter: dicts are joined by their keys, lists of names too.
+A name stays in one of out= and inout= (keyword_only=, positional_only=): where it was named last. An empty
+list or None takes back. function() and the options of declare() come last. Contradictory options of the same
+pattern are an error, unless replace=True is given.
 
-A pattern with wildcards speaks of many functions: what it says of parameters that a function does not
-have, or has as something else, is not about this function. A plain name speaks of one, and must fit.
+A pattern with wildcards stands for many functions: it ignores parameters that a function does not have, or
+has with another type. A plain name stands for one function, which must fit.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _RIVALS = {
 
 
 def parameter_names(found: FunctionDeclaration) -> list[str]:
-    """The names of a function's parameters: C's, or argN."""
+    """Returns the names of a function's parameters: C's, or argN."""
     return [each.name or f"arg{k + 1}" for k, each in enumerate(found.parameters)]
 
 
@@ -58,14 +57,14 @@ class Refinement:
 
 
 class Refinements:
-    """Of one library."""
+    """The refinements of one library."""
 
     def __init__(self, library: str) -> None:
         self.who = f"{library}.refine()"
         self.all: list[Refinement] = []
 
     def add(self, pattern: object, options: Mapping[str, Any], replace: bool) -> Refinement:
-        """Remembers them; raises for what makes no sense, or says the contrary of what was said."""
+        """Adds a refinement. Raises an error if it makes no sense, or contradicts one of this pattern."""
         if not isinstance(pattern, str):
             raise TypeError(f"{self.who}: the pattern must be a str, not {type(pattern).__name__}")
         if not pattern:
@@ -100,7 +99,7 @@ class Refinements:
                 )
 
     def of(self, found: FunctionDeclaration, own: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a function: what was said of it, and over that its own."""
+        """Returns the options of a function: its own override those of refinements."""
         said = [each for each in self.all if each.matches(found.name)]
         if not said:
             return dict(own)
@@ -127,18 +126,18 @@ def _check_options(who: str, options: Mapping[str, Any]) -> None:
 
 
 def _read(who: str, option: str, value: Any) -> Any:
-    """One form for all."""
+    """Gives an option its uniform form."""
     if option in NAMES and not isinstance(value, bool):
         return as_names(who, option, value)
     if option in BY_NAME and value is not None:
         return by_name(who, option, value)
     if option == "encoding" and value is None:
-        return "bytes"  # None would take back what was said
+        return "bytes"  # None would take back
     return dict(value) if isinstance(value, Mapping) else value
 
 
 def _join(made: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Adds what was said later."""
+    """Adds later options."""
     for option, value in more.items():
         before = made.get(option)
         if isinstance(value, tuple) and option in NAMES and value:
@@ -154,8 +153,8 @@ def _join(made: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str, Any]:
-    """Those that are about this function, of a pattern for many."""
-    if "varargs" in options:  # said of variadic functions, with the names of parameters that it brings
+    """Returns those options of a pattern with wildcards that apply to this function."""
+    if "varargs" in options:  # for variadic functions; it declares the parameters that they name
         return dict(options) if found.variadic else {}
     parameters = dict(zip(parameter_names(found), [each.type for each in found.parameters], strict=True))
     named = {**parameters, "return": found.result}
@@ -178,7 +177,7 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
             fitting = tuple(each for each in names_of(value) if each in parameters)
         elif value is not None and not _is_about(option, value, found, parameters):
             continue
-        if fitting or not value:  # an empty one takes back: it is said as it is
+        if fitting or not value:  # empty values take back, so they stay
             made[option] = fitting
     return made
 
@@ -192,7 +191,7 @@ def _is_about(option: str, value: Any, found: FunctionDeclaration, parameters: M
 
 
 def _may_be(option: str, ctype: Any, is_result: bool) -> bool:
-    """Whether a parameter of this type can be named there."""
+    """True if the option can name a parameter of this type."""
     if is_result:
         return not isinstance(ctype, types.Void)
     if option in ("out", "inout", "discard"):
@@ -219,8 +218,8 @@ def _is_filled_integer(ctype: Any) -> bool:
 
 
 def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
-    """Whether there is what check= looks at: a pointer to an integer of that name, or a returned int (of 32
-    bits: LAPACKE's statuses are int32_t); errno comes with other signed integers, too."""
+    """True if check= finds a status: a pointer to an integer of that name, or a returned int (of 32 bits:
+    LAPACKE's statuses are int32_t). errno may come with other signed integers, too."""
     if names_a_parameter(check):
         return all(_is_filled_integer(parameters.get(name)) for name in check)
     if isinstance(check, type) and issubclass(check, OSError):
@@ -229,7 +228,7 @@ def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str,
 
 
 def _may_keep(keeps: Any, parameters: Mapping[str, Any]) -> bool:
-    """Whether all that is named is there."""
+    """True if the function has all parameters that are named."""
     if isinstance(keeps, Mapping):
         named = [*keeps, *(name for names in keeps.values() for name in names_of(names))]
     else:

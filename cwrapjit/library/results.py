@@ -1,9 +1,8 @@
-"""What a C function gives back: its return value, and data that it allocates behind a T **.
+"""Maps what a C function gives back: its return value, and data that it allocates behind a T **.
 
-returns= says what C does not: (shape, owner), (shape, owner, detail), an owner alone, or a dict by parameter
-("return" is the return value). Owners: "callee", detail being its free function (default: free); "argument",
-detail being the arguments that the result may point into (default: all that it could); "instance", the object
-whose method it is; "none", static.
+returns= is (shape, owner), (shape, owner, detail), an owner alone, or a dict by parameter ("return" is the
+return value). Owners: "callee", detail: its free function (default: free); "argument", detail: the arguments
+it may point into (default: all possible ones); "instance": the object of the method; "none": static.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ OWNERS = ("callee", "argument", "instance", "none", "static")
 
 @dataclasses.dataclass
 class Returned:
-    """One entry of returns=, read."""
+    """One entry of returns=, after reading."""
 
     shape: Any = None
     owner: str = ""
     detail: Any = None
-    text: str = ""  # "str" or "bytes"; "list": of texts, up to a NULL
+    text: str = ""  # "str", "bytes" or "list" (of texts, up to NULL)
 
 
 def read_returns(who: str, given: Any) -> Returned:
-    """The forms that returns= can have."""
+    """Reads an entry of returns= in any of its forms."""
     made = Returned()
     parts = (given,) if isinstance(given, (str, int)) else given
     if isinstance(parts, list):
@@ -59,7 +58,7 @@ def read_returns(who: str, given: Any) -> Returned:
 
 
 def map_result(mapper: Mapper, check: Any) -> Result:
-    """The result of the function itself. check: a checks.Check, or None."""
+    """Maps the return value. check: a check_option.Check, or None."""
     ctype, who = mapper.declaration.result, mapper.who
     given = mapper.options.returns
     discards = "return" in mapper.options.discard
@@ -75,7 +74,7 @@ def map_result(mapper: Mapper, check: Any) -> Result:
             return Result()
         is_status = False
     elif is_status and check.good != "zero" and not discards and isinstance(ctype, types.Scalar):
-        is_status = not ctype.is_integer  # an error, which is said there
+        is_status = not ctype.is_integer  # if not, an error is raised below
     if isinstance(given, Mapping):
         given = given.get("return", given.get(mapper.declaration.name))
     elif given is not None and _data_parameters(mapper) and not isinstance(ctype, types.Pointer):
@@ -106,7 +105,7 @@ def map_result(mapper: Mapper, check: Any) -> Result:
 
 
 def _is_misspelled(mapper: Mapper, returned: Returned) -> bool:
-    """Whether its shape is no shape but an owner, of the one object that is returned, that nobody knows."""
+    """True if returns= for one object has a word that is neither a shape nor an owner."""
     word = returned.shape if isinstance(returned.shape, str) and not returned.owner else ""
     return word.isidentifier() and word not in mapper.by_name and mapper.library.values.of(word) is None
 
@@ -149,7 +148,7 @@ def _pointer(mapper: Mapper, ctype: types.Pointer, returned: Returned) -> Result
 
 
 def _list(mapper: Mapper, ctype: types.Pointer, returned: Returned) -> Result:
-    """A list of texts, structs or handles: its length is said, or a NULL ends it."""
+    """Maps a list of texts, structs or handles. Its length is given, or it ends with NULL."""
     item = ctype.target.target if isinstance(ctype.target, types.Pointer) else None
     dims = () if returned.shape is None else _dims(mapper, returned.shape)
     if isinstance(item, types.Struct) and len(dims) <= 1:
@@ -166,7 +165,7 @@ def _list(mapper: Mapper, ctype: types.Pointer, returned: Returned) -> Result:
 
 
 def _is_text(mapper: Mapper, returned: Returned, target: Any) -> bool:
-    """Of char; of other bytes where they are said to be text."""
+    """True for char, and for other bytes that options call text."""
     if not isinstance(target, types.Scalar):
         return False
     if returned.text or "return" in mapper.options.texts:
@@ -175,7 +174,7 @@ def _is_text(mapper: Mapper, returned: Returned, target: Any) -> bool:
 
 
 def _address(mapper: Mapper, ctype: types.Pointer, returned: Returned) -> Result:
-    """A pointer that nobody described."""
+    """Maps a pointer that no option describes."""
     made = Result("address", types.item_name(ctype.target))
     made.readonly = ctype.const and returned.owner != "callee"
     if not returned.owner:
@@ -184,13 +183,13 @@ def _address(mapper: Mapper, ctype: types.Pointer, returned: Returned) -> Result
 
 
 def _may_be_given(mapper: Mapper) -> tuple[str, Any]:
-    """It may point into any memory that the caller gives."""
+    """Assumes that the result may point into any memory that the caller passes."""
     given = tuple(slot.name for slot in mapper.slots if _is_memory(mapper, slot))
     return ("argument", given) if given else ("", None)
 
 
 def _is_memory(mapper: Mapper, slot: Any) -> bool:
-    """Whether the caller gives a struct, a handle or an array for it."""
+    """True if the caller passes a struct, a handle or an array for it."""
     if slot.name in mapper.options.hidden or (slot.parameter is not None and slot.parameter.role == "status"):
         return False
     if slot.name in mapper.options.out or isinstance(slot.type, types.Array):
@@ -206,7 +205,7 @@ def _dims(mapper: Mapper, shape: Any) -> tuple[Dim, ...]:
 
 
 def _owned(mapper: Mapper, made: Result, returned: Returned, target: Any) -> Result:
-    """Adds the owner, and what an owner asks for."""
+    """Adds the owner, and what it needs."""
     if made.role == "handle" and returned.shape is not None:
         raise mapper.wrong(
             f"returns: {returned.shape!r} should be one of {', '.join(OWNERS)}: what it "
@@ -225,7 +224,7 @@ def _owned(mapper: Mapper, made: Result, returned: Returned, target: Any) -> Res
 
 
 def _targets(mapper: Mapper, detail: Any, target: Any) -> tuple[str, ...]:
-    """The parameters that a returned pointer may point into."""
+    """Returns the parameters that a returned pointer may point into."""
     if detail is not None:
         names = (detail,) if isinstance(detail, str) else tuple(detail)
         for name in names:
@@ -254,7 +253,7 @@ def _targets(mapper: Mapper, detail: Any, target: Any) -> tuple[str, ...]:
 
 
 def free_address(mapper: Mapper, detail: Any, made: Result | None = None) -> int:
-    """The address of the function that frees what the callee allocated."""
+    """Returns the address of the function that frees what the callee allocated."""
     if made is not None and made.role == "handle":
         if detail is not None:
             raise mapper.wrong("returns: free= of struct() or handle() says what frees such objects")
@@ -280,7 +279,7 @@ def free_address(mapper: Mapper, detail: Any, made: Result | None = None) -> int
 
 
 def _data_parameters(mapper: Mapper) -> list[str]:
-    """Parameters of type T **, T being a number."""
+    """Returns the parameters of type T **, T being a number."""
     return [
         slot.name
         for slot in mapper.slots
@@ -292,7 +291,7 @@ def _data_parameters(mapper: Mapper) -> list[str]:
 
 
 def map_returned_data(mapper: Mapper) -> dict[str, Parameter]:
-    """The "data" parameters, and the "length" parameters that their shapes name."""
+    """Returns the "data" parameters, and the "length" parameters that their shapes name."""
     given, who = mapper.options.returns, mapper.who
     found = _data_parameters(mapper)
     if isinstance(given, Mapping):
@@ -329,7 +328,7 @@ def map_returned_data(mapper: Mapper) -> dict[str, Parameter]:
 
 
 def _stored_text(mapper: Mapper, name: str, returned: Returned, ctype: types.Scalar) -> Parameter:
-    """One that C stores in a char **."""
+    """Maps a text that C stores in a char **."""
     if returned.text == "list" or returned.shape is not None or not ctype.is_octet:
         raise mapper.wrong(f"returns[{name!r}]: {types.show(ctype)} ** stores no {returned.text}")
     encoding = "bytes" if returned.text == "bytes" else mapper.options.encoding.get(name, "")
@@ -337,7 +336,7 @@ def _stored_text(mapper: Mapper, name: str, returned: Returned, ctype: types.Sca
 
 
 def _say_whose(mapper: Mapper, name: str, returned: Returned) -> None:
-    """Handles and structs in outputs are given away where their class has free=, unless an owner is said."""
+    """Reads the owner of a handle or struct in an output. Default: given away if its class has free=."""
     place = mapper.by_name.get(name)
     target = None if place is None else types.target_of(mapper.slots[place].type)
     target = types.target_of(target) or target
@@ -350,7 +349,7 @@ def _say_whose(mapper: Mapper, name: str, returned: Returned) -> None:
 
 
 def _length(mapper: Mapper, name: str) -> Parameter | None:
-    """The parameter through which the callee says a length; None: an argument says it."""
+    """Returns the parameter through which the callee gives a length; None: an argument gives it."""
     ctype = mapper.slots[mapper.by_name[name]].type
     if not isinstance(ctype, types.Pointer) or ctype.const:
         return None

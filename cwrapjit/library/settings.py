@@ -1,4 +1,4 @@
-"""What library() was given."""
+"""The arguments of library()."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cwrapjit import _build, _cwrapjit
 
 @dataclasses.dataclass
 class Settings:
-    """As given, and checked."""
+    """The arguments, after checks."""
 
     name: str
     path: str | os.PathLike[str] | None = None
@@ -70,26 +70,26 @@ class Settings:
 
     @property
     def as_libtcc(self) -> bool:
-        """Whether libtcc compiles all that is declared: there is no file of another compiler's."""
+        """True if libtcc compiles all that is declared: there is no file of another compiler."""
         return self.has_sources or not self.linked
 
     @property
     def linked(self) -> Any:
-        """The libraries, and the file."""
+        """Returns the libraries and path=."""
         if self.path is None or not (self.libraries is None or isinstance(self.libraries, (tuple, list))):
             return self.libraries
         return [self.path, *(self.libraries or ())]
 
     @property
     def build(self) -> dict[str, Any]:
-        """Options of function() for what includes and calls the same."""
+        """Returns the options of function() for C text with the same includes and libraries."""
         return {
             "libraries": self.linked, "library_dirs": self.library_dirs, "include_dirs": self.include_dirs,
             "define_macros": self.define_macros,
         }  # fmt: skip
 
     def environment(self, text: str | None = None, given: str = "") -> object:
-        """What C text is compiled with. text: of source=, as libtcc gets it; given: as the user wrote it."""
+        """Makes an environment for C text. text: that of source=, for libtcc; given: as the user wrote it."""
         return _cwrapjit.library_environment(
             self.name, self.sources, self.linked, self.include_dirs, self.define_macros, self.library_dirs,
             self.header, self.debug or False, text, given,

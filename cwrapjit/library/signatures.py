@@ -1,4 +1,4 @@
-"""How functions and arguments are shown: in messages, docstrings, signatures and capsules."""
+"""Shows functions and arguments in messages, docstrings, signatures and capsules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORDS = {"char": "str", "float64": "float", "intc": "int", "int64": "int", "com
 
 
 def annotation(parameter: Parameter) -> str:
-    """How messages and signatures call the type of an argument."""
+    """Returns the type of an argument for messages and signatures."""
     if parameter.role == "value":
         return _WORDS.get(parameter.type, parameter.type)
     if parameter.role == "status":
@@ -39,7 +39,7 @@ def annotation(parameter: Parameter) -> str:
         return "file"
     if parameter.role == "callback":
         return getattr(parameter.cls, "annotation", "Callable")
-    if parameter.role == "address" and hasattr(parameter.cls, "is_new"):  # one of Python's: objects.py
+    if parameter.role == "address" and hasattr(parameter.cls, "is_new"):  # a Python object: objects.py
         return "object"
     if parameter.role == "address":
         return f"Pointer[{parameter.type}]" if parameter.type else "Pointer"
@@ -57,7 +57,7 @@ def annotation(parameter: Parameter) -> str:
 
 
 def returns(result: Result, parameters: Iterable[Parameter]) -> str:
-    """What a call gives, as annotation() calls it: tables.h's cwj_is_result() says what that is."""
+    """Returns the type of a call's result, as annotation() shows it. Rule: cwj_is_result() in tables.h."""
     given: list[Parameter] = [] if result.role in ("none", "status") else [result]
     for each in parameters:
         role, is_out = each.role, each.intent == "out" and each.role not in ("hidden", "length")
@@ -68,23 +68,23 @@ def returns(result: Result, parameters: Iterable[Parameter]) -> str:
 
 
 def written(text: str) -> str:
-    """One declaration's text in a line; "" where more is in it: directives, comments, types, a body."""
+    """Returns a declaration's text in one line; "" if it has directives, comments, types or a body."""
     line = " ".join(text.split()).rstrip("; ")
     return "" if any(each in line for each in ("#", "//", "/*", ";", "{", "\\")) else line
 
 
 def shown(declaration: FunctionDeclaration) -> str:
-    """The declaration in one line, as the user wrote it where that is known."""
+    """Returns the declaration in one line, as the user wrote it if that is known."""
     return declaration.text or signature(declaration)
 
 
 def documented(known: Declarations, declaration: FunctionDeclaration, more: str = "") -> str:
-    """A docstring: the declaration, and the comment above it."""
+    """Returns a docstring: the declaration, and the comment above it."""
     return docstring(shown(declaration) + more, known.comment(declaration))
 
 
 def signature(declaration: FunctionDeclaration, names: bool = True) -> str:
-    """The declaration in one line; without names as scipy.LowLevelCallable wants it."""
+    """Returns the declaration in one line; without names, it has the form of scipy.LowLevelCallable."""
     parts = [_declared(each.type, each.name if names else "") for each in _fixed(declaration)]
     if declaration.variadic:
         parts.append("...")
@@ -100,13 +100,13 @@ def _fixed(declaration: FunctionDeclaration) -> list[ParameterDeclaration]:
 
 
 def behind_dots(declaration: FunctionDeclaration) -> str:
-    """What varargs= said."""
+    """Returns the parameters of varargs=."""
     said = declaration.parameters[len(_fixed(declaration)) :]
     return ", ".join(_declared(each.type, each.name) for each in said)
 
 
 def _declared(ctype: Any, name: str) -> str:
-    """A parameter as C writes it: const double A[m][k]."""
+    """Returns a parameter as C writes it: const double A[m][k]."""
     if isinstance(ctype, types.Callable) and not ctype.alias:
         return types.declared(ctype, name)
     if not isinstance(ctype, types.Array):

@@ -1,4 +1,4 @@
-"""Sizes that only C knows: dims such as nlopt_get_dimension(opt) and v->size, asked for in each call."""
+"""Maps sizes that only C knows: dims such as nlopt_get_dimension(opt) and v->size, read in each call."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MOST_OPERANDS = 6
 
 
 class Sizes:
-    """Of one function's dims. `mapper` knows the parameters."""
+    """The sizes in one function's dims. `mapper` knows the parameters."""
 
     def __init__(self, mapper: Mapper) -> None:
         self.mapper = mapper
         self.found: dict[str, Size] = {}  # by symbol
 
     def ask(self, node: Any) -> str:
-        """The symbol of a call or a member."""
+        """Returns the symbol for a call or a member."""
         symbol = text_of(node)
         if symbol not in self.found:
             made = (
@@ -34,12 +34,12 @@ class Sizes:
         return symbol
 
     def symbols(self) -> set[str]:
-        """What the operands name: must be known before the call."""
+        """Returns the symbols in operands, which must be known before the call."""
         named = (each[0] for size in self.found.values() for each in size.of if isinstance(each, tuple))
         return expressions.symbols(*named)
 
     def handles(self) -> set[str]:
-        """The parameters whose pointer is asked."""
+        """Returns the parameters whose pointers are operands."""
         numbers = (each for size in self.found.values() for each in size.of if isinstance(each, int))
         return {self.mapper.slots[k].name for k in numbers}
 
@@ -101,7 +101,7 @@ class Sizes:
         return Size(symbol, ctype.dtype, (k,), offset=offset)
 
     def _step(self, symbol: str, ctype: Any, name: str, node: Any) -> tuple[Any, int]:
-        """A member's type, and where it lies."""
+        """Returns a member's type and offset."""
         if not isinstance(ctype, types.Struct) or ctype.members is None:
             raise BadDim(f"{symbol}: the members of {types.show(ctype)} are not known", node.coord)
         members = load("cwrapjit.library.members")

@@ -1,9 +1,9 @@
-"""library(source=): every function of a C text, as the text declares it.
+"""library(source=): makes every function of a C text callable, as the text declares it.
 
-OUT and INOUT say what C cannot: what is allocated and returned, and what is updated. They are macros of such
-text. Functions of numbers, and of arrays whose dims all have names, broadcast: slices of a function() call
-them. Where the text has no data that it may write, these have the text itself as their header, for the
-cc tier; otherwise all of them call the code that the library has compiled.
+OUT and INOUT are macros of such text. They say what C cannot: what is allocated and returned, and what is
+updated. Functions of numbers, and of arrays whose dims all have names, broadcast: slices of a function() call
+them. If the text has no writable data, they have the text as their header, for the cc tier; otherwise they
+call the code that the library has compiled.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ MARKS = (("OUT", ""), ("INOUT", ""))
 
 
 def macros(text: Text) -> list[tuple[str, str]]:
-    """Those that the text needs."""
+    """Returns the macros that the text needs."""
     return [mark for mark in MARKS if mark[0] in text.words]
 
 
 def teach(declarations: Declarations) -> None:
-    """NumPy's names of C types are known in such text."""
+    """Makes NumPy's names of C types known."""
     for name, dtype in NUMPY.items():
         declarations.typedefs.setdefault(name, number(dtype, name))
 
 
 def number(dtype: str, name: str) -> types.Scalar:
-    """The C type of a dtype, under this name."""
+    """Returns the C type of a dtype, under this name."""
     spelled = {"complex128": "double _Complex", "complex64": "float _Complex"}.get(dtype, SPELLED[dtype])
     return types.Scalar(spelled, dtype, name)
 
 
 class Given:
-    """The text of a library."""
+    """The source= text of a library."""
 
     def __init__(self, said: Settings) -> None:
         file = f"<cwrapjit {said.name} source>"
@@ -60,10 +60,10 @@ class Given:
         self._read: tuple[Parsed, set[str], set[str]] | None = None
 
     def environment(self, known: Declarations) -> object:
-        """With the compiled text."""
+        """Compiles the text. Returns the environment with its code."""
         teach(known)
         inner = confirmed = ""
-        with contextlib.suppress(_cwrapjit.CompileError):  # C's message is better
+        with contextlib.suppress(_cwrapjit.CompileError):  # libtcc's message is better
             self._read = known.read_definitions(self.text.source, self.text.file)
             parsed, defined, headers = self._read
             inner = addresses(headers)
@@ -75,7 +75,7 @@ class Given:
             except _cwrapjit.CompileError:
                 if not inner:
                     raise
-                # Functions that nobody uses may be no C.
+                # Headers' functions that nobody uses may be no valid C.
                 return self.said.environment(self.text.compiled() + confirmed, self.text.source)
 
     def declare(self, library: Core) -> None:
@@ -102,7 +102,7 @@ class Given:
 
 
 def refined(library: Core, found: FunctionDeclaration, own: dict[str, Any]) -> Broadcasting | None:
-    """A function that broadcasts, with what refine() says of it; None: that it does not."""
+    """Makes a broadcasting function anew, as refine() says. None: it is not to broadcast."""
     said = library.declared.refinements.of(found, own)
     if not said.pop("broadcast", True):
         return None
@@ -116,7 +116,7 @@ def refined(library: Core, found: FunctionDeclaration, own: dict[str, Any]) -> B
 
 
 def marks_of(text: Text, found: FunctionDeclaration) -> dict[str, Any]:
-    """out= and inout= of function(), from the marks; by place, as names may be macros."""
+    """Returns out= and inout= by the marks; by position, as names may be macros."""
     parameters = next((each.parameters for each in text.functions if each.name == found.name), [])
     pairs = list(zip(found.parameters, parameters, strict=False))
     made = {
@@ -127,7 +127,7 @@ def marks_of(text: Text, found: FunctionDeclaration) -> dict[str, Any]:
 
 
 def confirmation(text: Text, found: FunctionDeclaration, dtype_of: Callable[[Any], Any]) -> str:
-    """C text that refuses what C has otherwise than it was read. dtype_of: of structs."""
+    """Returns C text that does not compile if C's types differ from those read. dtype_of: of structs."""
     function = next((each for each in text.functions if each.name == found.name), None)
     if function is None:  # macros have made it
         return ""
@@ -154,15 +154,15 @@ def _bytes_of(struct: types.Struct) -> np.dtype[Any] | None:
 
 
 class TextSlice(Slice):
-    """A function of a text. called: its name there; "": its address is called. structs: single ones are
-    elements of arrays, too, and no instances of a class."""
+    """A slice that calls a function of a text. called: its name in the text; "": call its address. structs:
+    single ones are elements of arrays, not instances of a class."""
 
     def __init__(
         self, library: Core, found: FunctionDeclaration, own: dict[str, Any], called: str = "",
         name: str = "", structs: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(library, found, Options(name=name or None, **own))
-        self.mapper.has_free_symbols = False  # the names in C's own text are C's
+        self.mapper.has_free_symbols = False  # C text must declare what dims name
         self.mapper.has_aligned = False
         self.called = called
         self.takes_structs = structs
@@ -173,7 +173,7 @@ class TextSlice(Slice):
         self._sort()
 
     def _take_structs(self) -> None:
-        """Structs by value and by pointer become values, with the dtypes of arrays of them."""
+        """Makes structs, by value and by pointer, values with the dtype of their arrays."""
         for slot in self.slots:
             parameter, ctype = slot.parameter, slot.item or slot.type
             marked = parameter is not None and (parameter.intent == "out" or slot.name in self.options.inout)
@@ -195,7 +195,7 @@ class TextSlice(Slice):
         return found
 
     def _sort(self) -> None:
-        """And gives them names."""
+        """Sorts the operands, and names them."""
         super()._sort()
         arguments = self.mapper.arguments
         for slot in self.inputs:
@@ -219,7 +219,7 @@ class TextSlice(Slice):
         self._check_dims()
 
     def _dims(self, slot: Any) -> tuple[int | str, ...]:
-        """Those of outputs may be computed: double y[n - 1]."""
+        """Returns the dims of an operand. Those of outputs may be computed: double y[n - 1]."""
         if slot.parameter.intent != "out":
             return super()._dims(slot)
         return tuple(
@@ -228,7 +228,7 @@ class TextSlice(Slice):
         )
 
     def _computed(self, name: str, dim: Any, slot: Any) -> str:
-        """The name of a length that function() computes in each call."""
+        """Returns the name of a length that function() computes in each call."""
         known = {each for other in self.inputs for each in self._dims(other)}
         for symbol in sorted(expressions.symbols(dim) - known):
             raise Unmapped(f"no argument has the dim {symbol} of {slot.name}")
@@ -242,7 +242,7 @@ class TextSlice(Slice):
         return any(slot.parameter.dims for slot in [*self.inputs, *self.outputs])
 
     def text(self) -> str:
-        """The slice."""
+        """Returns the C text of the slice."""
         if not self.called:
             return self._call()
         call = f"{self.called}({', '.join(self._given(slot) for slot in self.slots)})"
@@ -261,7 +261,7 @@ class TextSlice(Slice):
         return super()._given(slot)
 
     def validate(self) -> str | None:
-        """Slices of arrays are contiguous, as C takes them, and structs where C wants them; lengths fit."""
+        """Returns Ccode_validate: arrays are contiguous, structs aligned as C requires, lengths fit."""
         slots = [*self.inputs, *self.outputs]
         kinds = {self.c_names[slot.name]: slot.item or slot.type for slot in slots}
         kinds |= {self.c_names[name]: self.found.result for name in self.c_names.keys() & {"return"}}
@@ -273,14 +273,14 @@ class TextSlice(Slice):
         return checks + (lengths or "return 1;") if checks or lengths else None
 
     def cast(self) -> str:
-        """As of a ufunc: slices that do not lie as C wants them run on copies."""
+        """Returns cast=. As in a ufunc, slices that do not lie as C requires run on copies."""
         return "safe"
 
     def input_names(self) -> list[str]:
         return [self.c_names[slot.name] for slot in self.inputs]
 
     def check_uses(self) -> None:
-        """Raises Unmapped for what neither takes nor gives anything, and for enums, which arrays have not."""
+        """Raises Unmapped if there is no input or no output, or for enums, which arrays cannot hold."""
         single = (slot.item for slot in self.outputs if not slot.parameter.dims)
         given = (self.found.result, *single)
         if not self.takes_structs and any(map(self.library.classes.enum_members, given)):
@@ -290,7 +290,7 @@ class TextSlice(Slice):
             raise Unmapped("it takes or gives nothing that could broadcast")
 
     def arguments(self) -> dict[str, Any]:
-        """Those of function() that do not depend on the types."""
+        """Returns the arguments of function() that do not depend on the types."""
         return {
             "docstring": self._doc(),
             "signature": self.signature(),
@@ -328,7 +328,7 @@ _CHECK_ALIGNMENT = """{
 
 
 class Broadcasting(Later):
-    """A function that is made when it is used for the first time. Unmapped where no slice can call it."""
+    """A function that is made on first use. Raises Unmapped if no slice can call it."""
 
     def __init__(self, library: Core, text: Text, found: FunctionDeclaration, own: dict[str, Any]) -> None:
         self.library, self.text, self.found, self.own = library, text, found, own
@@ -336,7 +336,7 @@ class Broadcasting(Later):
         TextSlice(library, found, own).check_uses()
         self.by_name = not _cwrapjit.library_has_state(library.code.environment)
         if not self.by_name:
-            library.code.target(found)  # an inline function has none
+            library.code.target(found)  # raises for an inline function
 
     def finish(self) -> dict[str, Any]:
         (name,) = self.mapped
@@ -350,6 +350,6 @@ class Broadcasting(Later):
                 by_name = TextSlice(self.library, self.found, self.own, self.found.name, name)
                 confirmed = confirmation(self.text, self.found, self.library.classes.dtype_of)
                 return by_name.define(self.text.instance() + confirmed)
-            except _cwrapjit.CompileError:  # something that the text defines is in the way: its code is there
+            except _cwrapjit.CompileError:  # the text does not compile there: use its code
                 pass
         return TextSlice(self.library, self.found, self.own, "", name).define()

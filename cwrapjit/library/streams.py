@@ -1,7 +1,7 @@
-"""Python's files, and paths, where C wants a FILE *.
+"""Passes Python's files, and paths, where C wants a FILE *.
 
-C gets a stream of its own over a duplicate of the descriptor: Python's buffers are empty while it has it, and
-Python goes on where C stopped. A path is opened for reading.
+C gets a stream of its own over a duplicate of the descriptor. Python's buffers are empty while C has it, and
+Python continues where C stopped. A path is opened for reading.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _ITEM = types.item_name(types.KNOWN["FILE"])
 
 
 class Stream:
-    """One FILE * that C has; its end is finish(), or that of who keeps it."""
+    """One FILE * for C. finish() closes it, or whatever keeps it does."""
 
     def __init__(self, descriptor: int, file: Any, kept: bool) -> None:
-        """Takes the descriptor over."""
+        """Takes over the descriptor."""
         self.address = 0
-        self.file = file  # Python's, which goes on afterwards; None: a path
+        self.file = file  # Python's file, which continues afterwards; None: a path
         self.kept = kept
         try:
             self.address = _libc.fdopen(descriptor, _mode(descriptor)) or 0
@@ -45,12 +45,12 @@ class Stream:
             raise
 
     def finish(self) -> None:
-        """After the call."""
+        """Closes it after the call, unless C keeps it."""
         if not self.kept:
             self.close()
 
     def close(self) -> None:
-        """What C has not written yet is written; OSError where that fails."""
+        """Writes what C has not written yet, and closes. Raises OSError if that fails."""
         address, self.address = self.address, 0
         if not address:
             return
@@ -60,7 +60,7 @@ class Stream:
         if _libc.fclose(address) != 0 and error is None:
             error = _error()
         if position >= 0:
-            self.file.seek(position)  # C has gone there, and Python's file has to know
+            self.file.seek(position)  # Python's file continues where C stopped
         if error is not None:
             raise error
 
@@ -70,8 +70,8 @@ class Stream:
 
 
 class Converter:
-    """Makes FILE * for one parameter. kept: C has it after the call, too; refusal: why it takes C's alone;
-    optional: it may be NULL."""
+    """Makes a FILE * for one parameter. kept: C has it after the call, too; refusal: why only C's own are
+    accepted; optional: it may be NULL."""
 
     def __init__(self, who: str, kept: bool, refusal: str, optional: bool) -> None:
         self.who = who
@@ -80,7 +80,7 @@ class Converter:
         self.optional = optional
 
     def __call__(self, given: Any) -> tuple[int, Any]:
-        """(address, what ends the stream); of C's own what was given, as nothing does."""
+        """Returns (address, what ends the stream). For C's own stream, that is only the Pointer."""
         if given is None and self.optional:
             return 0, None
         if not isinstance(given, _cwrapjit.Pointer):
@@ -110,21 +110,21 @@ class Converter:
         return Stream(descriptor, given, self.kept)
 
     def _empty(self, file: Any, descriptor: int) -> None:
-        """Python's buffers; the descriptor is where Python reads or writes next."""
+        """Empties Python's buffers, and sets the descriptor to where Python reads or writes next."""
         if not file.seekable():
             file.flush()
             if _mode(descriptor) != b"w":
                 raise ValueError(f"{self.who}: this file cannot seek: what is read ahead would be lost")
             return
         position = file.tell()
-        if position >= 1 << 63:  # a text file's, with the state of its decoder
+        if position >= 1 << 63:  # a text file's, with its decoder's state
             raise ValueError(f"{self.who}: this text file stands within a character or a line end")
-        file.seek(0, os.SEEK_END)  # writes, and drops, what a seek() to where it is would keep
+        file.seek(0, os.SEEK_END)  # empties buffers, which seek(position) alone would keep
         file.seek(position)
 
 
 def _is_file(given: Any) -> bool:
-    """Whether its descriptor has the very bytes that it reads or writes: not those of gzip.open()."""
+    """True if its descriptor has the very bytes that it reads or writes, unlike that of gzip.open()."""
     buffer = getattr(given, "buffer", given)
     return isinstance(getattr(buffer, "raw", buffer), io.FileIO)
 
@@ -144,11 +144,11 @@ def _error() -> OSError:
     return OSError(number, os.strerror(number))
 
 
-# ---- who may keep it ------------------------------------------------------------------------------
+# ---- what may keep it -----------------------------------------------------------------------------
 
 
 def converter(mapper: Mapper, slot: Any) -> Converter:
-    """For a parameter FILE *. Objects that C could keep it in must be spoken of in keeps=."""
+    """Makes the converter of a FILE *. keeps= must mention the objects that C could keep it in."""
     given = mapper.options.keeps
     said = given if isinstance(given, Mapping) else {}
     lists = said.values() if isinstance(given, Mapping) else (given,)
@@ -167,7 +167,7 @@ def converter(mapper: Mapper, slot: Any) -> Converter:
 
 
 def _keepers(mapper: Mapper) -> list[str]:
-    """Structs and handles that C writes, or returns; any pointer that it returns but text and numbers."""
+    """Returns structs and handles that C writes or returns, and any returned pointer except to numbers."""
     found = []
     for each in mapper.slots:
         ctype = each.type

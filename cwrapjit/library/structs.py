@@ -1,8 +1,7 @@
-"""Classes for C's structs and for handles of opaque types.
+"""Makes classes for C's structs and for handles of opaque types, once per class.
 
 An instance is a C pointer with an owner (csrc/library/objects/instance.c); members are descriptors that read
-and write C's memory (csrc/library/objects/fields.c) at the offsets that the compiler says. What is here
-happens once per class.
+and write C's memory (csrc/library/objects/fields.c) at the compiler's offsets.
 """
 
 from __future__ import annotations
@@ -55,24 +54,21 @@ def define_struct(
     array: Any = False,
     doc: str = "",
 ) -> Any:
-    """A class for a struct or union.
+    """Makes a class for a struct or union.
 
     declaration: its definition, or the name of a struct that a header or an earlier text defined; or another
-    library's class, whose instances this library's functions take from then on.
+    library's class, whose instances this library's functions then accept.
     init: the function that fills an object (its first parameter), returns a new one or stores one in a T **;
     without one, members are given by position or name.
     methods: functions whose first parameter points to the struct; "point_norm" becomes norm. Each is a
-    declaration, or (declaration, options of function()), of which keeps= names arguments that C points to
-    afterwards.
+    declaration, or (declaration, options of function()); keeps= names arguments that C points to afterwards.
     free: the function that ends what init made or C gave away.
     properties: {name: getter or (getter, setter)}.
-    arrays: {pointer: size}, the members that say how many items a pointer, or a last member x[], has; "list"
-    of a char ** or a T **, which a NULL ends.
-    encoding: {member: codec} of texts, None for bytes; unsigned char is text where it is named.
+    arrays: {pointer: size}, the members with the number of items of a pointer, or of a last member x[];
+    "list" for a char ** or a T ** that ends with NULL.
+    encoding: {member: codec} of texts, None for bytes; unsigned char is text if it is named.
     array: True, or the names of members by "data", "shape", "strides" and "rank": the struct describes an
-    array, and functions take and give arrays where they have it, by value or by pointer. "unit": "bytes",
-    when strides count these.
-    """
+    array, and functions take and return arrays for it. "unit": "bytes" if strides count bytes."""
     if isinstance(declaration, type):
         return take(library, declaration)
     maker = _Maker(library)
@@ -99,11 +95,8 @@ def define_handle(
     properties: Mapping[str, Any] | None = None,
     doc: str = "",
 ) -> Any:
-    """A class for pointers to a type whose members are C's own business: "gsl_rng *".
-
-    Options as for a struct. free: ends an instance that Python owns: one that init made, or that a function
-    with returns="callee" gave away.
-    """
+    """Makes a class for pointers to a type whose members are private to C: "gsl_rng *". Options: see struct.
+    free: ends an instance that Python owns: of init, or of a function with returns="callee"."""
     if isinstance(declaration, type):
         return take(library, declaration)
     maker = _Maker(library)
@@ -113,8 +106,8 @@ def define_handle(
 
 
 def automatic(library: Core, ctype: types.Struct) -> Any:
-    """The class of a type that nobody has described: struct() and handle() describe this very class, at
-    any time. It is opaque until all of its members are known and have a mapping."""
+    """Makes the class of a type that nobody has described. struct() and handle() can describe this very class
+    later. It is opaque until all of its members are known and mapped."""
     with library.declarations.turn:
         maker = _Maker(library)
         cls = maker.begun(ctype)
@@ -133,7 +126,7 @@ def _add_members(library: Core, ctype: types.Struct, cls: Any, plans: list[dict[
 
 
 def take(library: Core, cls: type) -> type[Instance]:
-    """Another library's class, for functions of this one."""
+    """Makes another library's class known to this one."""
     ctype = STRUCTS.get(cls)
     if ctype is None:
         raise TypeError(f"{library.name}: {cls!r} is no class that a library made")
@@ -142,20 +135,20 @@ def take(library: Core, cls: type) -> type[Instance]:
     library.classes.open.pop(ctype, None)
     library.classes.taken.add(cls)
     free = getattr(cls, "__cwrapjit_layout__").free_name  # noqa: B009
-    if free:  # then this library's function frees each object once, too
+    if free:  # this library's function, too, then frees each object once
         library.classes.frees[free] = cls
     library.keep(cls.__name__, cls)
     library.class_made(ctype)
     return cls
 
 
-_UNNAMED = itertools.count(1)  # types of one name are the same
+_UNNAMED = itertools.count(1)  # types of the same name would be the same
 STRUCTS: weakref.WeakKeyDictionary[type, types.Struct] = weakref.WeakKeyDictionary()
 
 
 @dataclasses.dataclass
 class Said:
-    """What struct() and handle() have said of one type, which later ones add to."""
+    """What struct() and handle() have said of one type. Later calls add to it."""
 
     free: str | None = None
     has_init: bool = False
@@ -176,7 +169,7 @@ class _Maker:
     # ---- reading -----------------------------------------------------------------------------------
 
     def read(self, declaration: str, who: str) -> types.Struct:
-        """The struct that a text defines or names."""
+        """Returns the struct that a text defines or names."""
         self.library.declarations.read_header()
         text = declaration.strip()
         text += "" if text.endswith(";") else ";"
@@ -241,7 +234,7 @@ class _Maker:
         self, method: str, ctype: types.Struct, name: str | None, said: Said, init: Method, methods: Any,
         properties: Mapping[str, Any] | None, free: str | None, doc: str, array: Any = False,
     ) -> Any:  # fmt: skip
-        """What struct() and handle() do for a type."""
+        """Makes or completes a class, for struct() and handle()."""
         library, is_handle = self.library, method == "handle()"
         name = self.class_name(name, ctype)
         said = self.said(method, ctype, said)
@@ -263,12 +256,12 @@ class _Maker:
         return cls
 
     def said(self, method: str, ctype: types.Struct, now: Said) -> Said:
-        """This, added to what was said before; ValueError where the two contradict each other."""
+        """Adds this to what was said before. Raises ValueError if the two contradict each other."""
         before = self.classes.described.get(ctype)
         if before is None or self.classes.get(ctype) in self.classes.taken:
             return now
         who = f"{self.name}.{method}: {types.show(ctype)}"
-        if now.free is not None:  # a name that is no function's is the first thing to say
+        if now.free is not None:  # first: it may be no function's name
             destructors.read(self.library, now.free, f"{self.name}: free= of {types.show(ctype)}", ctype)
         if now.free is not None and before.free not in (None, now.free):
             raise ValueError(f"{who} has free={before.free!r} already, which free={now.free!r} contradicts")
@@ -291,13 +284,13 @@ class _Maker:
         self, ctype: types.Struct, free: str | None, needs_init: bool, members: Members | None = None,
         plans: Iterable[Mapping[str, Any]] = (), automatic: bool = False,
     ) -> Layout:  # fmt: skip
-        """Without members the type is opaque."""
+        """Makes a layout. Without members the type is opaque."""
         library = self.library
         made = destructors.NONE
         if free is not None:
             made = destructors.read(library, free, f"{self.name}: free= of {types.show(ctype)}", ctype)
             self.destructor = made
-        # At the end of the lifetime the library's own free function runs: objects must be gone before that.
+        # When the lifetime ends, the library's own free function runs: objects must be gone before that.
         owner = (library.code.environment, library.code.lifetime, made.code)
         size, alignment = (members.size, members.alignment) if members is not None else (0, 1)
         return Layout(
@@ -306,7 +299,7 @@ class _Maker:
         )  # fmt: skip
 
     def class_of(self, ctype: types.Struct, is_inside: bool) -> type[Instance]:
-        """The class of a struct that a member is (is_inside) or points to."""
+        """Returns the class of a struct that a member is (is_inside) or points to."""
         ctype = types.final(ctype)
         cls = self.begun(ctype)
         if is_inside and self.classes.may_grow(ctype):
@@ -314,7 +307,7 @@ class _Maker:
         return cast("type[Instance]", cls)
 
     def begun(self, ctype: types.Struct) -> Any:
-        """The class of a type: where there is none, a new one, which knows no members yet."""
+        """Returns the class of a type. A new one knows no members yet."""
         ctype = types.final(ctype)
         found = self.classes.get(ctype)
         if found is None:
@@ -340,7 +333,7 @@ class _Maker:
         return members, members.plans(said.arrays, said.encodings)
 
     def known_members(self, ctype: types.Struct, said: Said) -> tuple[Members | None, list[dict[str, Any]]]:
-        """Nothing where the type, or one of its members, has no layout that is known."""
+        """Returns (None, []) if the type, or one of its members, has no known layout."""
         if ctype.members is None:
             return None, []
         try:
@@ -365,7 +358,7 @@ class _Maker:
 
     @contextlib.contextmanager
     def made(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Iterator[Any]:
-        """The class of a type, which has this layout now, and is what it was when the body fails."""
+        """Yields the class of a type with its new layout. If the body fails, restores the class."""
         cls = self.classes.get(ctype)
         if cls is None or cls in self.classes.taken:
             yield self._make(name, ctype, layout, doc)
@@ -404,7 +397,7 @@ class _Maker:
         self, cls: Any, ctype: types.Struct, init: Method, methods: Any, properties: Mapping[str, Any],
         free: str | None,
     ) -> None:  # fmt: skip
-        """Adds what C functions do for the class. A class that fails leaves none behind."""
+        """Adds what C functions do for the class. If that fails, removes the class."""
         before, ended = self.classes.get(ctype), destructors.of(cls)
         self.classes[ctype] = cls
         if self.destructor.name:
@@ -462,7 +455,7 @@ class _Maker:
         prefixes: Any = (),
         replaces: bool = False,
     ) -> Any:
-        """A C function as a method, whose instance keeps what keeps= names."""
+        """Makes a method of a C function. Its instance keeps what keeps= names."""
         found, given = self._read(cls, method)
         if not isinstance(found, FunctionDeclaration):
             return found
@@ -470,7 +463,7 @@ class _Maker:
         return self._function(found, cls, name or given.pop("name", None), prefixes, given, replaces)
 
     def _read(self, cls: type[Instance], method: Method) -> tuple[Any, dict[str, Any]]:
-        """A method's declaration, or what else it is; its options."""
+        """Returns a method's declaration, or whatever else it is, and its options."""
         declared, given = (method[0], dict(method[1])) if _is_with_options(method) else (method, {})
         if not isinstance(declared, str):
             if not callable(declared):
@@ -492,7 +485,7 @@ class _Maker:
         options: dict[str, Any],
         replaces: bool = False,
     ) -> Any:
-        """The C function; without a name, C's name loses the class's prefix."""
+        """Makes a C function a method. Without a name, it is C's name without the class's prefix."""
         library, who = self.library, f"{self.name}.{cls.__name__}"
         if found.name == self.destructor.name:
             made = end(library, cls, found)
@@ -509,7 +502,7 @@ class _Maker:
             raise TypeError(f"{who}: {found.name}() has no mapping: {reason}") from None
 
     def _initialiser(self, cls: type[Instance], init: Method) -> Any:
-        """__init__ through a C function that fills an object, or one that makes a new one."""
+        """Makes __init__ of a C function that fills an object, or makes a new one."""
         found, rest = self._read(cls, init)
         makes, options = "", dict[str, Any]()
         if isinstance(found, FunctionDeclaration):
@@ -530,8 +523,8 @@ class _Maker:
     def _makes_object(
         self, cls: type[Instance], found: FunctionDeclaration, out: tuple[str, ...]
     ) -> tuple[str, dict[str, Any]]:
-        """How a function makes an object, and the options for that: it returns a "pointer" or a "value", or
-        stores one in an "output", a T **; "": it fills the one that its first parameter points to."""
+        """Returns how a function makes an object, and the options for that: it returns a "pointer" or a
+        "value", stores one in an "output" (T **), or fills ("") what its first parameter points to."""
         result, targets = found.result, [types.target_of(each.type) for each in found.parameters]
         if self._is_of(cls, types.target_of(result)):
             return "pointer", {"returns": "callee"}
@@ -558,7 +551,7 @@ class _Maker:
 
 
 def end(library: Core, cls: type[Instance], found: FunctionDeclaration) -> Any:
-    """What stands for the C function that frees a class's objects: it frees each once."""
+    """Makes a function that frees each object of a class once, instead of the C function for that."""
     destructor = destructors.of(cls)
     if not destructor.end:
         destructors.check(found, f"{library.name}.{found.name}()")
@@ -598,7 +591,7 @@ def _is_with_options(method: Any) -> bool:
 
 
 def _kept_by(keeper: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """keeps= of names alone: this parameter keeps them, or what is returned."""
+    """Converts keeps= of names alone: this parameter, or the result, keeps them."""
     names = given.get("keeps", ())
     return {} if isinstance(names, Mapping) or not names else {"keeps": {keeper: names_of(names)}}
 

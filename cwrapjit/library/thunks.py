@@ -1,9 +1,8 @@
-"""The C text of thunks: functions that take all arguments from slots and put the result into the first.
+"""Writes the C text of thunks: functions that take arguments from slots, and store the result in the first.
 
-Nothing of the user's text gets into it. A C function is called by its address through a pointer of the
-normalised type: pointers are void *, complex numbers structs of two (which are passed in the same
-registers), structs by value are defined anew, member by member. So neither headers nor macros of theirs can
-stand in the way.
+It contains nothing of the user's text. A C function is called by its address, through a pointer of the
+normalised type: pointers are void *, complex numbers structs of two (passed in the same registers), structs
+by value are defined anew, member by member. Headers and their macros therefore cannot interfere.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ typedef union cwj_slot {{
 
 
 class Unmapped(Exception):
-    """Why a declaration has no mapping."""
+    """Says why a declaration cannot be mapped."""
 
 
 class Classless(Unmapped):
@@ -41,22 +40,21 @@ class Classless(Unmapped):
 
 @dataclasses.dataclass
 class Thunk:
-    """The call of one function: the types, and the parameters (1 is the first) whose slot has an integer
-    while C wants its address."""
+    """The call of a function. references: numbers (from 1) of integer parameters that C takes by address."""
 
     result: Any
     parameters: list[Any]
     references: set[int] = dataclasses.field(default_factory=set)
-    discards: bool = False  # nobody wants the result
-    fixed: int = -1  # of a variadic function: how many parameters stand in front of the dots
+    discards: bool = False  # the result is not stored
+    fixed: int = -1  # of a variadic function: how many parameters precede the dots
 
 
-# Types that libtcc does not have, as members: size and alignment.
+# Size and alignment of members of types that libtcc does not have.
 _STRANGE = {"__int128": (16, 16), "_Float128": (16, 16), "_Float16": (2, 2), "long double _Complex": (32, 16)}
 
 
 class Writer:
-    """Collects the thunks of one unit. only_layouts: no value of a struct is passed."""
+    """Collects the thunks of one unit. only_layouts: no struct is passed by value."""
 
     def __init__(self, only_layouts: bool = False) -> None:
         self.only_layouts = only_layouts
@@ -64,14 +62,14 @@ class Writer:
         self.structs: dict[types.Struct, str] = {}
         self.names: list[str] = []
         self.needs_compiler = False
-        self.most_aligned = 0  # what attributes of structs by value ask for: more than 16 libtcc cannot do
+        self.most_aligned = 0  # attributes' alignment of structs by value, for libtcc 16 at most
 
     def text(self) -> str:
         return "".join(self.parts)
 
     def optimize(self, by_libtcc: bool) -> bool:
-        """Whether the C compiler must compile it: what is called by code of libtcc, or calls it, passes some
-        structs in libtcc's own way."""
+        """True if the C compiler must compile the unit. Code of libtcc that calls it, or is called, passes
+        some structs in its own way: then it must not."""
         if by_libtcc and self.most_aligned > 16:
             raise Unmapped("libtcc does not pass what is aligned to more than 16 bytes by value")
         return self.needs_compiler and not by_libtcc
@@ -82,7 +80,7 @@ class Writer:
         kinds = [self.spell(each) for each in thunk.parameters]
         result = self.spell(thunk.result)
         lines, given = [], []
-        # On arm64, libtcc reads a float through a register in which part of a struct is already.
+        # On arm64, libtcc reads a float through a register that has part of a struct already.
         in_locals = any(isinstance(each, types.Struct) for each in thunk.parameters)
         for k, ctype in enumerate(thunk.parameters, 1):
             if in_locals and k not in thunk.references and not 0 <= thunk.fixed < k:
@@ -111,7 +109,7 @@ class Writer:
         return f"s[0].p = (void *){call}"
 
     def spell(self, ctype: Any) -> str:
-        """The type in the unit's words."""
+        """Returns the type as C text of the unit."""
         if isinstance(ctype, types.Scalar):
             return {"complex128": "cwj_z", "complex64": "cwj_c"}.get(ctype.dtype, ctype.spelling)
         if isinstance(ctype, types.Void):
@@ -164,7 +162,7 @@ class Writer:
 
 
 def definition(struct: types.Struct, tag: str, members: str) -> str:
-    """C text that defines a struct, which lies in memory as it should."""
+    """Returns C text that defines a struct with its layout."""
     text = f"{struct.kind} {attributes_of(struct)}{tag.split()[1]} {{ {members} }};\n"
     return f"#pragma pack(push, {struct.pack})\n{text}#pragma pack(pop)\n" if struct.pack > 1 else text
 
@@ -179,12 +177,12 @@ def attributes_of(struct: types.Struct) -> str:
 
 
 def is_flexible(array: types.Array) -> bool:
-    """Whether it is the last member of a struct whose memory says how long it is: x[], or GNU's x[0]."""
+    """True for the last member of a struct if its length is that of the memory: x[], or GNU's x[0]."""
     return array.dim is None or getattr(array.dim, "value", "") == "0"
 
 
 def is_open(ctype: Any) -> bool:
-    """Whether its last member is such an array, or a struct with one."""
+    """True if its last member is such an array, or a struct with one."""
     if isinstance(ctype, types.Struct):
         members = ctype.members or []
         return ctype.kind == "struct" and bool(members) and is_open(members[-1].type)
@@ -192,7 +190,7 @@ def is_open(ctype: Any) -> bool:
 
 
 def array_length(array: types.Array) -> int:
-    """The length of a member or variable."""
+    """Returns the length of a member or variable."""
     if array.dim is None:
         raise Unmapped("an array without length")
     try:
@@ -205,7 +203,7 @@ def array_length(array: types.Array) -> int:
 
 
 def size_of(ctype: Any) -> int:
-    """Bytes of a value. Unmapped where it is not known."""
+    """Returns the bytes of a value. Raises Unmapped if they are unknown."""
     for each in types.parts(ctype):
         is_struct = isinstance(each, types.Struct)
         is_plain = is_struct and each.members is not None and not types.is_laid_out(each)
@@ -218,7 +216,7 @@ def size_of(ctype: Any) -> int:
 
 
 def load(ctype: Any, k: int, writer: Writer) -> str:
-    """What slot k holds, as the C function wants it."""
+    """Returns the content of slot k in the type of the C function."""
     if isinstance(ctype, types.Scalar):
         field = ctype.field
         return f"s[{k}].{field}" if field in "dfzc" else f"({writer.spell(ctype)})s[{k}].{field}"
@@ -228,7 +226,7 @@ def load(ctype: Any, k: int, writer: Writer) -> str:
 
 
 def promoted(ctype: Any, value: str) -> str:
-    """A value behind the dots: C makes doubles of floats, and ints of what is narrower."""
+    """Converts a value after the dots: C makes doubles of floats, and ints of narrower integers."""
     if isinstance(ctype, types.Scalar) and ctype.dtype == "float32":
         return f"(double){value}"
     if isinstance(ctype, types.Scalar) and ctype.dtype in ("bool", "int8", "uint8", "int16", "uint16"):
@@ -237,7 +235,7 @@ def promoted(ctype: Any, value: str) -> str:
 
 
 def call_of(address: Any, result: str, kinds: list[str], given: Iterable[str], fixed: int = -1) -> str:
-    """The call of a function by its address; fixed: how many parameters are in front of the dots, or -1."""
+    """Returns the call of a function by its address. fixed: how many parameters precede the dots, or -1."""
     parameters = ", ".join(kinds if fixed < 0 else [*kinds[:fixed], "..."]) or "void"
     return f"(({result} (*)({parameters})){address})({', '.join(given)})"
 
@@ -246,7 +244,7 @@ def call_of(address: Any, result: str, kinds: list[str], given: Iterable[str], f
 
 
 def passes_wrongly(struct: types.Struct) -> bool:
-    """Whether libtcc would pass it wrongly by value."""
+    """True if libtcc would pass it wrongly by value."""
     if types.is_laid_out(struct):
         return True
     if built_for()[0] == "aarch64":
@@ -255,20 +253,19 @@ def passes_wrongly(struct: types.Struct) -> bool:
 
 
 def _is_mixed(struct: types.Struct) -> bool:
-    """On x86-64: up to 16 bytes with floating members, and integers or arrays."""
+    """On x86-64: up to 16 bytes with floating members, and integers, arrays or a long double."""
     size, _, floating, integer = _measure(struct)
     return size <= 16 and floating and (integer or _has_long_double(struct))
 
 
 def _has_arrays_in_registers(struct: types.Struct) -> bool:
-    """On arm64: one to four floating numbers of one kind, which go into registers of their own, in arrays."""
+    """On arm64: arrays of one to four floating numbers of one kind, which go into registers of their own."""
     _, count, in_arrays = _equal_floats(struct) or (0, 0, False)
     return count <= 4 and in_arrays
 
 
 def _equal_floats(ctype: Any) -> tuple[int, int, bool] | None:
-    """The bytes of one and the number of them, where floating numbers of one kind are all there is; whether
-    there are arrays."""
+    """Returns size and number of floats, and whether there are arrays. None: they are not all of one kind."""
     if isinstance(ctype, types.Scalar) and ctype.dtype and (ctype.is_real or ctype.is_complex):
         count = 2 if ctype.is_complex else 1
         return np.dtype(ctype.dtype).itemsize // count, count, False
@@ -290,8 +287,7 @@ def _equal_floats(ctype: Any) -> tuple[int, int, bool] | None:
 
 
 def _is_misplaced(struct: types.Struct) -> bool:
-    """Whether libtcc aligns it otherwise, for a bit-field without a name: on x86-64 that does not count for
-    others, on arm64 it does for others alone."""
+    """True if a nameless bit-field aligns it for libtcc alone (x86-64), or for all others alone (arm64)."""
     nameless = [_measure(each.type)[1] for each in struct.members or () if each.bits >= 0 and not each.name]
     return bool(nameless) and max(nameless) > _measure(struct)[1]
 
@@ -301,11 +297,11 @@ def _has_long_double(ctype: Any) -> bool:
 
 
 def _measure(ctype: Any) -> tuple[int, int, bool, bool]:
-    """Size, alignment, and whether it has floating and integer parts."""
+    """Returns size, alignment, and whether there are floating and integer parts."""
     if isinstance(ctype, types.Struct):
         size, alignment, floating, integer = 0, 1, False, False
         for member in ctype.members or ():
-            if member.bits >= 0:  # rather too small: then the compiler passes it
+            if member.bits >= 0:  # size 0 rather than too much: then the C compiler passes it
                 alignment = max(alignment, _measure(member.type)[1]) if member.name else alignment
                 integer = True
                 continue
@@ -319,7 +315,7 @@ def _measure(ctype: Any) -> tuple[int, int, bool, bool]:
         return (size + alignment - 1) // alignment * alignment, alignment, floating, integer
     if isinstance(ctype, types.Array):
         inner, align, has_floating, has_integer = _measure(ctype.item)
-        # libtcc takes an array inside a struct for a pointer: one of floats goes into integer registers.
+        # libtcc takes an array inside a struct for a pointer: floats go into integer registers.
         has_integer = has_integer or has_floating
         try:
             return inner * array_length(ctype), align, has_floating, has_integer

@@ -1,7 +1,6 @@
-"""C types, as far as a call of a C function needs them.
+"""C types, as far as calls need them, on 64-bit Linux: int has 32 bits, long and pointers 64.
 
-A type knows its C spelling (`spell`), which is built from what was parsed, never the user's text. Sizes are
-those of x86-64 Linux: int 32 bits, long and pointers 64.
+A C spelling is built from what was parsed, never from the user's text.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from cwrapjit.library.parser import text_of
 
 @dataclasses.dataclass(frozen=True)
 class Scalar:
-    """A number. `dtype` is what NumPy calls it, "" for those it has no name for; C's int and its enums are
-    "intc"."""
+    """A number. `dtype` is NumPy's name, "" if it has none; C's int and its enums are "intc"."""
 
     spelling: str
     dtype: str
@@ -28,7 +26,7 @@ class Scalar:
 
     @property
     def field(self) -> str:
-        """The member of a slot that holds it."""
+        """Returns the member of a slot that holds it."""
         return _FIELDS.get(self.dtype, "i" if self.is_signed else "u")
 
     @property
@@ -54,17 +52,17 @@ class Scalar:
 
     @property
     def value_type(self) -> str:
-        """What one of it is in Python: its dtype, or "char" for a character."""
+        """Returns its type in Python: its dtype, or "char" for a character."""
         return "char" if self.is_character else self.dtype
 
     @property
     def is_octet(self) -> bool:
-        """It may be text where somebody says so."""
+        """True if options can make it text."""
         return self.spelling in _BYTES
 
     @property
     def is_byte(self) -> bool:
-        """A char, which is text or bytes rather than a number (int8_t, npy_uint8, ... are numbers)."""
+        """True for char, which is text or bytes, not a number (int8_t, npy_uint8, ... are numbers)."""
         return self.is_octet and self.alias not in _SMALL_NUMBERS
 
 
@@ -89,7 +87,7 @@ class Pointer:
 
 @dataclasses.dataclass(frozen=True)
 class Array:
-    """`dim` is a syntax tree of pycparser's, None where there is none: [], [*]."""
+    """`dim` is a syntax tree of pycparser; None for [] and [*]."""
 
     item: Any
     dim: Any
@@ -99,7 +97,7 @@ class Array:
 
 @dataclasses.dataclass(frozen=True)
 class Callable:
-    """A function, or, where it is `pointed`, a pointer to one: both are the same as a parameter."""
+    """A function or, if it is `pointed`, a pointer to one. As parameters both are the same."""
 
     alias: str = ""
     result: Any = None
@@ -112,7 +110,7 @@ class Callable:
 
 @dataclasses.dataclass(frozen=True)
 class Unknown:
-    """A type that has no mapping, and why."""
+    """A type that cannot be mapped, and why."""
 
     reason: str
     alias: str = ""
@@ -123,38 +121,38 @@ class Member:
     name: str  # "": a struct whose members are the outer one's, or bits that fill a gap
     type: Any
     bits: int = -1  # the width of a bit-field
-    align: int = 0  # an attribute's; 0: its type's
+    align: int = 0  # an attribute's; 0: that of the type
 
 
 @dataclasses.dataclass(eq=False)
 class Struct:
-    """A struct or union; incomplete as long as `members` is None. One object per tag, alias or body."""
+    """A struct or union, incomplete while `members` is None. There is one per tag, alias or body."""
 
     kind: str  # "struct" or "union"
     tag: str
     alias: str = ""
     members: list[Member] | None = None
     in_header: bool = False  # the library's header defines it
-    altered: bool = False  # it was defined with attributes that are not mapped: it stays incomplete
-    pack: int = 0  # members lie at multiples of that, at the most; 0: of their alignment
-    align: int = 0  # an attribute's; 0: the members'
-    label: str = ""  # what its class is called where C has no name, or keeps the type for itself
-    united: Struct | None = None  # the same type, which this one was found to be
+    altered: bool = False  # it has attributes that are not mapped, and stays incomplete
+    pack: int = 0  # the greatest alignment of members; 0: no limit
+    align: int = 0  # an attribute's; 0: that of the members
+    label: str = ""  # its class's name if C has none, or does not show the type
+    united: Struct | None = None  # the type that this one was found to be
 
     @property
     def class_name(self) -> str:
-        """What Python calls it: a type of which users have pointers alone, as these are called."""
+        """Returns Python's name. A type that users only know by pointers is named like these."""
         is_hidden = self.members is None and self.label
         return self.alias or (self.label if is_hidden else self.tag) or self.label
 
     @property
     def is_name_only(self) -> bool:
-        """handle("rng *") spoke of it, and no C text has said which struct that is."""
+        """True if only handle("rng *") has named it, and no C text says which struct it is."""
         return not self.tag and self.members is None and bool(self.alias) and not self.altered
 
     @property
     def name(self) -> str:
-        """How C code calls it."""
+        """Returns its name in C code."""
         return f"{self.kind} {self.tag}" if self.tag else self.alias
 
 
@@ -189,7 +187,7 @@ BASIC: dict[tuple[str, ...], Any] = {
 
 
 def basic(words: list[str]) -> Any:
-    """The type that words such as ["unsigned", "long", "int"] name, or None."""
+    """Returns the type of words such as ["unsigned", "long", "int"], or None."""
     key = tuple(sorted(words))
     if key in BASIC:
         return BASIC[key]
@@ -205,7 +203,7 @@ def _known(dtype: str, spelling: str, *names: str) -> dict[str, Any]:
     return {name: Scalar(spelling, dtype, name) for name in names}
 
 
-# What <stdint.h>, <stddef.h>, <stdbool.h>, <complex.h>, <sys/types.h> and <stdio.h> define.
+# Types that <stdint.h>, <stddef.h>, <stdbool.h>, <complex.h>, <sys/types.h> and <stdio.h> define.
 KNOWN: dict[str, Any] = {
     **_known("int8", "signed char", "int8_t", "int_least8_t", "int_fast8_t"),
     **_known("int16", "short", "int16_t", "int_least16_t"),
@@ -227,20 +225,20 @@ KNOWN: dict[str, Any] = {
 
 
 def of_words(node: Any) -> Any:
-    """The type that a syntax tree says by C's own words; None: it is another one."""
+    """Returns the type of a syntax tree if it consists of C's own words, else None."""
     words = getattr(getattr(node.type, "type", None), "names", None)
     return basic(list(words)) or KNOWN.get(" ".join(words)) if words else None
 
 
 def final(struct: Struct) -> Struct:
-    """The type that a struct was found to be."""
+    """Returns the type that a struct was found to be."""
     while struct.united is not None:
         struct = struct.united
     return struct
 
 
 def with_alias(ctype: Any, alias: str) -> Any:
-    """The same type, known by the name of a typedef."""
+    """Returns the type under the name of a typedef."""
     if isinstance(ctype, Struct):
         if not ctype.alias:
             ctype.alias = alias
@@ -251,20 +249,20 @@ def with_alias(ctype: Any, alias: str) -> Any:
 
 
 def with_const_items(ctype: Any) -> Any:
-    """const of a typedef's array is that of its items; of all else nothing is said here."""
+    """Makes the items of a typedef's array const. Returns other types unchanged."""
     if not isinstance(ctype, Array):
         return ctype
     return dataclasses.replace(ctype, item=with_const_items(ctype.item), const=True)
 
 
 def is_object(ctype: Any) -> bool:
-    """PyObject *"""
+    """True for PyObject *."""
     target = ctype.target if isinstance(ctype, Pointer) else None
     return isinstance(target, Struct) and (target.tag == "_object" or target.alias == "PyObject")
 
 
 def replaced(ctype: Any, before: Any, now: Any) -> Any:
-    """The type, with another one for what was `before` in it."""
+    """Returns the type with `now` in place of `before`."""
     if ctype == before:
         return now
     if isinstance(ctype, Pointer):
@@ -273,12 +271,12 @@ def replaced(ctype: Any, before: Any, now: Any) -> Any:
 
 
 def holds(ctype: Any, wanted: Struct) -> bool:
-    """Whether values of ctype have a `wanted` inside, themselves included; what pointers point to is not."""
+    """True if values of ctype are or contain a `wanted`. What pointers point to does not count."""
     return any(each is wanted for each in parts(ctype))
 
 
 def has_pointers(ctype: Any) -> bool:
-    """Whether values of ctype may hold addresses."""
+    """True if values of ctype may contain addresses."""
     return any(
         isinstance(each, (Pointer, Callable, Unknown)) or (isinstance(each, Struct) and each.members is None)
         for each in parts(ctype)
@@ -286,24 +284,24 @@ def has_pointers(ctype: Any) -> bool:
 
 
 def incomplete_inside(ctype: Any) -> Struct | None:
-    """A struct without known members of which values of ctype consist."""
+    """Returns a struct without known members that is part of ctype, or None."""
     return next((each for each in parts(ctype) if isinstance(each, Struct) and each.members is None), None)
 
 
 def is_laid_out(ctype: Any) -> bool:
-    """Whether attributes say how values of ctype lie in memory."""
+    """True if attributes say how values of ctype lie in memory."""
     structs = [each for each in parts(ctype) if isinstance(each, Struct)]
     return any(each.pack or each.align or any(m.align for m in each.members or ()) for each in structs)
 
 
 def asked_alignment(ctype: Any) -> int:
-    """The largest that attributes ask for."""
+    """Returns the largest alignment that attributes ask for, or 0."""
     structs = [each for each in parts(ctype) if isinstance(each, Struct)]
     return max([0, *(each.align for each in structs), *(m.align for s in structs for m in s.members or ())])
 
 
 def peeled(ctype: Any) -> tuple[Any, list[Array]]:
-    """What an array of arrays holds in the end, and its layers; of other types, itself."""
+    """Returns the items of nested arrays, and the layers. Other types have no layers."""
     layers = []
     while isinstance(ctype, Array):
         layers.append(ctype)
@@ -312,18 +310,18 @@ def peeled(ctype: Any) -> tuple[Any, list[Array]]:
 
 
 def target_of(ctype: Any) -> Any:
-    """What a parameter points to; None: it is no pointer."""
+    """Returns what a parameter points to; None: it is no pointer."""
     return ctype.target if isinstance(ctype, Pointer) else ctype.item if isinstance(ctype, Array) else None
 
 
 def is_one_struct(ctype: Any) -> TypeGuard[Array]:
-    """T x[1] of a struct: how GMP and its like pass a pointer to one, by a typedef."""
+    """True for T x[1] of a struct: GMP and others pass pointers so, by a typedef."""
     item, layers = peeled(ctype)
     return isinstance(item, Struct) and len(layers) == 1 and _length(layers[0]) == 1
 
 
 def parts(ctype: Any) -> Iterator[Any]:
-    """ctype, its members, and theirs."""
+    """Yields ctype, its members, and theirs."""
     seen: set[int] = set()
     left = [ctype]
     while left:
@@ -335,7 +333,7 @@ def parts(ctype: Any) -> Iterator[Any]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two types, of members that were declared twice, are the same for C."""
+    """True if two types, of members that were declared twice, are the same in C."""
     if one is other:
         return True
     if type(one) is not type(other):
@@ -358,7 +356,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _length(array: Array) -> int | str:
-    """As a number, or as C has it where it is none yet."""
+    """Returns the length, or its C text if it is not known yet."""
     try:
         return "" if array.dim is None else constants.of_tree(array.dim, {}, of_words)
     except constants.NotConstant:
@@ -370,7 +368,7 @@ def dims(layers: Iterable[Array]) -> str:
 
 
 def body(struct: Struct) -> str:
-    """Its members as C has them."""
+    """Shows the members as C does."""
     shown = []
     for member in struct.members or ():
         ctype, layers = peeled(member.type)
@@ -380,18 +378,18 @@ def body(struct: Struct) -> str:
 
 
 def is_data(ctype: Any) -> bool:
-    """void *, which may be user data."""
+    """True for void *, which may be user data."""
     return isinstance(ctype, Pointer) and isinstance(ctype.target, Void) and not ctype.const
 
 
 def place_of_data(ctype: Any) -> int:
-    """Which parameter of a function is user data: its only void *. -1: none."""
+    """Returns the index of a function's user data, its only void *, or -1."""
     found = [k for k, each in enumerate(getattr(ctype, "parameters", ())) if is_data(each)]
     return found[0] if len(found) == 1 and isinstance(ctype, Callable) else -1
 
 
 def function_of(ctype: Any) -> Any:
-    """The function that something is, or points to; all else is itself."""
+    """Returns the function that a type is or points to. Returns other types unchanged."""
     is_pointer = isinstance(ctype, Pointer) and isinstance(ctype.target, Callable)
     return ctype.target if is_pointer and not ctype.target.pointed else ctype
 
@@ -401,7 +399,7 @@ def is_function(ctype: Any) -> bool:
 
 
 def declared(function: Callable, name: str = "") -> str:
-    """A pointer to a function as C declares it: int (*compare)(const void *a, const void *b)."""
+    """Returns a pointer to a function as C declares it: int (*compare)(const void *a, const void *b)."""
     shown = []
     for ctype, each in zip(function.parameters, function.names, strict=True):
         word = show(ctype)
@@ -412,7 +410,7 @@ def declared(function: Callable, name: str = "") -> str:
 
 
 def item_name(ctype: Any) -> str:
-    """What a Pointer to it has as its item: NumPy's name of a number, C's of anything else, "" for void."""
+    """Returns a Pointer's item: NumPy's name of a number, "" for void, C's name of anything else."""
     if isinstance(ctype, Void):
         return ""
     if isinstance(ctype, Scalar) and ctype.dtype:
@@ -421,7 +419,7 @@ def item_name(ctype: Any) -> str:
 
 
 def show(ctype: Any) -> str:
-    """The type as messages call it."""
+    """Returns the type as messages show it."""
     alias = getattr(ctype, "alias", "")
     if alias and not isinstance(ctype, Struct):
         return str(alias)

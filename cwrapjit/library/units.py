@@ -1,4 +1,4 @@
-"""Thunks of functions that are compiled together."""
+"""Compiles the thunks of several functions together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cwrapjit.library.thunks import Thunk, Unmapped, Writer
 
 @dataclasses.dataclass
 class Mapped:
-    """A function before it is compiled: the description lacks addresses."""
+    """A function before compilation: its description has no addresses yet."""
 
     declaration: FunctionDeclaration
     function: Function
@@ -24,7 +24,7 @@ class Mapped:
 
 
 class Later:
-    """Makes attributes when somebody asks for one of them: those that are in `mapped`."""
+    """Makes attributes, those in `mapped`, when one of them is used."""
 
     mapped: Collection[str]
 
@@ -33,15 +33,15 @@ class Later:
 
 
 class Pending(Later):
-    """Functions that are declared together: one unit of thunks, compiled when the first of them is used."""
+    """Functions that are declared together. Their thunks are one unit, compiled when one of them is used."""
 
     def __init__(self, code: Code, unmapped: dict[str, str]) -> None:
-        """unmapped: what does not compile at all ends there, with the reason."""
+        """unmapped: gets functions that do not compile at all, with the reason."""
         self.code, self.unmapped = code, unmapped
         self.mapped: dict[str, Mapped] = {}
 
     def finish(self) -> dict[str, Any]:
-        """The callables by name. What does not compile together is tried alone."""
+        """Returns the callables by name. What does not compile together is tried alone."""
         try:
             made = compile_together(self.code, list(self.mapped.values()))
             return dict(zip(self.mapped, made, strict=True))
@@ -60,7 +60,7 @@ class Pending(Later):
 
 
 def compile_together(code: Code, mapped: list[Mapped]) -> list[Any]:
-    """The callables, their thunks in one unit."""
+    """Returns the callables. Their thunks are one unit per compiler."""
     writers = [Writer(), Writer()]
     places = []
     for each in mapped:
@@ -75,7 +75,7 @@ def compile_together(code: Code, mapped: list[Mapped]) -> list[Any]:
     made = []
     for each, (writer, name) in zip(mapped, places, strict=True):
         owner, by_name = units[id(writer)]
-        function = copy.copy(each.function)  # threads may compile the same functions at the same time
+        function = copy.copy(each.function)  # other threads may compile the same functions
         function.thunk = by_name[name]
         function.address = int(code.target(each.declaration))
         function.owner = (owner, code.lifetime or code.environment, each.declaration.code)
@@ -89,9 +89,7 @@ def _compile_unit(code: Code, writer: Writer, optimize: bool) -> tuple[object, d
     try:
         owner, addresses = _cwrapjit.compile_thunks(code.environment, writer.text(), writer.names, optimize)
     except RuntimeError as error:
-        if (
-            not optimize or type(error) is not RuntimeError
-        ):  # a subclass is an exception that struck while it waited
+        if not optimize or type(error) is not RuntimeError:  # a subclass was raised while it waited
             raise
         raise Unmapped(
             "a struct of 16 bytes or less with floating and integer members, or arrays of floats, goes by "

@@ -1,4 +1,4 @@
-"""The values of a library's enumerators and macros."""
+"""Computes the values of a library's enumerators and macros."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Values:
-    """Those that the text says, and those that C computes. ask: what C says of a macro, macros.Macro of it;
-    is_attribute: whether a function or a variable is called so."""
+    """Values that the text says, and those that C computes. ask: makes the macros.Macro of a macro;
+    is_attribute: tells whether a function or a variable has a name."""
 
     def __init__(
         self, known: Declarations, ask: Callable[[str, Any], Any], is_attribute: Callable[[str], bool]
     ) -> None:
         self.known, self._ask, self._is_attribute = known, ask, is_attribute
         self.live: set[str] = set()  # macros that are read each time
-        self.texts = 0  # that were read: C may know more now
+        self.texts = 0  # number of texts read: C may know more after each
         self._simple: dict[str, Any] = {}
         self._asked: dict[str, Any] = {}  # macros whose values only C knows
 
     def of(self, name: str) -> int | float | str | None:
-        """The value of an enumerator or of a simple macro; None: there is none."""
+        """Returns the value of an enumerator or of a simple macro; None: there is none."""
         enumerators = self.known.all_enumerators()
         preprocessor = self.known.preprocessor
         macro = preprocessor.macros.get(name)
@@ -47,7 +47,7 @@ class Values:
         return found
 
     def macro(self, name: str) -> Any:
-        """What C says of a macro that is no function's; None: there is no such macro of the library's."""
+        """Returns the macros.Macro of a macro; None: there is none, or it is another name of a function."""
         macro = self.known.preprocessor.macros.get(name)
         if macro is None or self.other_name(name):
             return None
@@ -59,25 +59,25 @@ class Values:
         return kept[1]
 
     def is_simple(self, name: str) -> bool:
-        """Whether a macro of the library's, one without parameters, is called so."""
+        """True if the library has a macro of this name without parameters."""
         preprocessor = self.known.preprocessor
         macro = preprocessor.macros.get(name)
         return macro is not None and macro.parameters is None and name not in preprocessor.own
 
     def _of_macro(self, name: str, known: Mapping[str, int]) -> int | float | str | None:
-        """The value of a simple macro, with these values of enumerators."""
+        """Returns the value of a simple macro, with these values of enumerators."""
         text = self.known.preprocessor.expand(name) if self.is_simple(name) else ""
         return constants.of_macro(text, known)
 
     def other_name(self, name: str) -> str:
-        """Of a macro that is another name of a function or a variable: `#define fits_open_file ffopen`."""
+        """Returns the function or variable that a macro renames: `#define fits_open_file ffopen`."""
         if not self.is_simple(name):
             return ""
         text = self.known.preprocessor.expand(name).strip()
         return text if text != name and self._is_attribute(text) else ""
 
     def names(self) -> set[str]:
-        """Of all that have a value or another name."""
+        """Returns all names with a value or another name."""
         enumerators = self.known.all_enumerators()
         unread, structs = self.known.unread_names()
         found = {*unread, *structs} | (enumerators.keys() - self.known.foreign_enumerators)

@@ -1,8 +1,7 @@
-"""varargs=: the types that a C function of a variable number of arguments gets behind its fixed ones.
+"""varargs=: the types of arguments that a variadic C function gets after its fixed ones.
 
-Each is a parameter as C declares it, with a name or without. They follow the fixed parameters, and are
-mapped as those are; only the call differs, as C promotes what stands behind the dots, and as the function is
-told how many vector registers are in use.
+Each is a parameter as C declares it, with or without a name, mapped like fixed ones. Only the call differs: C
+promotes arguments after the dots, and tells the function how many vector registers are in use.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Par
 
 
 def give(declarations: Declarations, who: str, found: FunctionDeclaration, said: Any) -> FunctionDeclaration:
-    """The declaration with the parameters that varargs= says; itself, where it says none."""
+    """Returns the declaration with the parameters of varargs=, or as it is."""
     if said is None:
         return found
     texts = (said,) if isinstance(said, str) else said

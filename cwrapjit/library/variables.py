@@ -15,7 +15,7 @@ from cwrapjit.library.thunks import Unmapped
 
 @dataclasses.dataclass
 class _Variable(Variable):
-    """Where a variable is. set() is for those that can be assigned to."""
+    """The address of a variable. Subclasses that can be assigned to have set()."""
 
     who: str
     address: int
@@ -65,13 +65,13 @@ class ArrayVariable(_Variable):
 
 @dataclasses.dataclass
 class PointerVariable(_Variable):
-    """T *x with shape=: what it points to now."""
+    """T *x with shape=: the array that it points to now."""
 
     dtype: str
     dims: Any
     const: bool
     lifetime: Any
-    table: dict[str, Any]  # all of the library's
+    table: dict[str, Any]  # the library's attributes
 
     def get(self) -> Any:
         pointer = ctypes.c_void_p.from_address(self.address).value
@@ -157,7 +157,7 @@ class FunctionVariable(_Variable):
 
 
 def make(library: Core, found: Any, shape: Any, readonly: bool) -> Any:
-    """The variable for a declaration. Unmapped with the reason."""
+    """Makes the variable for a declaration. Raises Unmapped with a reason."""
     who = f"{library.name}.{found.name}"
     if found.private:
         raise Unmapped("it is private (static)")
@@ -217,7 +217,7 @@ def _pointer(
         except expressions.BadDim as error:
             raise ValueError(f"{who}: shape: {str(error).replace('parameter', 'variable')}") from None
         for symbol in expressions.symbols(*dims):
-            # Read-only: who changes the length of an array can read all memory through it.
+            # Read-only: whoever changes the length of an array can read all memory through it.
             library.table[symbol].sizes = found.name
         const = ctype.const or readonly
         return PointerVariable(who, address, target.dtype, dims, const, library.code.lifetime, library.table)
