@@ -179,8 +179,7 @@ class Core:
         self.declared.take(Parsed(failed=failed))
 
     def _complete_classes(self) -> None:
-        """Gives classes their members if these are known by now. Maps again what function() has mapped by a
-        type that was found to be another one."""
+        """Gives classes known members. Maps functions again whose type was found to be another one."""
         with self.declarations.turn:
             for struct in self.classes.growing():
                 self.classes.of(struct)

@@ -1,7 +1,6 @@
 """Passes PyObject * of declarations: Python's objects as they are. Such calls keep the GIL.
 
-C borrows an argument for the call. A result is a new reference, as from CPython's own functions, unless
-returns="static" says that it is borrowed.
+C borrows arguments for the call. Results are new references or, with returns="static", borrowed ones.
 """
 
 from __future__ import annotations

@@ -482,7 +482,7 @@ def _includes_of(first: str, lines: list[str], at: int) -> tuple[list[str], int]
     includes = [first]
     while at < len(lines) and (more := _MORE_INCLUDES.fullmatch(lines[at])):
         if more[1] and not _INCLUDE.match(more[1]):
-            break  # macros of earlier files may say what it includes
+            break  # macros of these files may say what it includes
         includes += [more[1]] if more[1] else []
         at += 1
     return includes, at

@@ -121,7 +121,7 @@ class Library(Pickled):
 
         Can be called before or after declare() and function(), whose own options take precedence. Later calls
         override earlier ones, parameter by parameter; out=() or check=None takes back. A pattern with
-        wildcards ignores parameters that a function lacks. replace=True drops what it said before."""
+        wildcards ignores parameters that a function lacks. replace=True drops what the pattern said."""
         self._core.refine(pattern, bool(replace), options)
         self._core.journal.add("refine", (pattern,), {"replace": bool(replace), **options})
         return self
@@ -142,14 +142,13 @@ class Library(Pickled):
         return self._core.keep(name, made)
 
     def struct(self, declaration: str | type, **options: Any) -> Any:
-        """Makes a Python class for a C struct; the options: cwrapjit.library.structs.define_struct()."""
+        """Makes a Python class for a C struct: see cwrapjit.library.structs.define_struct()."""
         made = load("cwrapjit.library.structs").define_struct(self._core, declaration, **options)
         self._core.journal.add("struct", (declaration,), options)
         return made
 
     def handle(self, declaration: str | type, **options: Any) -> Any:
-        """Makes a Python class for an opaque pointer; the options:
-        cwrapjit.library.structs.define_handle()."""
+        """Makes a Python class for an opaque pointer: see cwrapjit.library.structs.define_handle()."""
         made = load("cwrapjit.library.structs").define_handle(self._core, declaration, **options)
         self._core.journal.add("handle", (declaration,), options)
         return made

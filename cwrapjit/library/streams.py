@@ -167,7 +167,7 @@ def converter(mapper: Mapper, slot: Any) -> Converter:
 
 
 def _keepers(mapper: Mapper) -> list[str]:
-    """Returns structs and handles that C writes or returns, and any returned pointer except to numbers."""
+    """Returns structs and handles that C writes or returns, and a returned pointer unless to numbers."""
     found = []
     for each in mapper.slots:
         ctype = each.type

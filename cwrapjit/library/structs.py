@@ -397,7 +397,7 @@ class _Maker:
         self, cls: Any, ctype: types.Struct, init: Method, methods: Any, properties: Mapping[str, Any],
         free: str | None,
     ) -> None:  # fmt: skip
-        """Adds what C functions do for the class. If that fails, removes the class."""
+        """Adds what C functions do for the class. If that fails, the library keeps the class that it had."""
         before, ended = self.classes.get(ctype), destructors.of(cls)
         self.classes[ctype] = cls
         if self.destructor.name:
