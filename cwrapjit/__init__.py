@@ -1,11 +1,11 @@
-"""C snippets become broadcasting NumPy functions in the running session, without a build.
+"""Compiles C snippets to broadcasting NumPy functions in the running session, without a build.
 
 >>> import numpy as np, cwrapjit as cj
 >>> excess = cj.vectorize("double excess(double x, double limit) { return x > limit ? x - limit : 0; }")
 >>> excess([18.5, 21.0, 25.5], 20)
 array([0. , 1. , 5.5])
 
-Slices that are vectors or matrices have a prototype.
+If slices are vectors or matrices, give a prototype.
 
 >>> m = cj.module("innerlib", "An inner product module in C")
 >>> inner = m.function(
@@ -19,7 +19,7 @@ Slices that are vectors or matrices have a prototype.
 >>> print(inner(np.arange(4.0), np.arange(8.0).reshape(2, 4)))
 [14. 38.]
 
-Types and ops that say what their C is become one function of a whole graph.
+Types and ops that give their C code become one function of a whole graph.
 
 >>> import cwrapjit.graph as cg
 >>> x, y = cg.float64("x"), cg.float64("y")
@@ -30,11 +30,11 @@ Types and ops that say what their C is become one function of a whole graph.
 
 from __future__ import annotations
 
-from cwrapjit import _unsupported as _unsupported  # isort: skip  # before what may not load where it refuses
+from cwrapjit import _unsupported as _unsupported  # isort: skip  # first: raises where the rest may not load
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from cwrapjit import _build as _build  # definitions need these two, and import nothing then
+from cwrapjit import _build as _build  # loaded now: definitions use these two, and must not import
 from cwrapjit import _imports
 from cwrapjit import _paths as _paths
 from cwrapjit._cwrapjit import (
@@ -81,7 +81,7 @@ __all__ = [
 ]
 
 
-# What is loaded late, and from which file.
+# The names that are loaded on first use, and their files.
 _LATE = {
     "ElementwiseKernel": "kernels.elementwise",
     "ReductionKernel": "kernels.reduction",
@@ -91,11 +91,11 @@ _LATE = {
     "write_stubs": "_stubs",
 }
 
-if not TYPE_CHECKING:  # to a type checker, any name would be there
+if not TYPE_CHECKING:  # a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
-        """What is loaded when somebody asks for it, so that importing this package takes no longer."""
-        if name in ("graph", "library"):  # importing one sets the attribute; library can be called
+        """Loads a name on its first use, to keep the import of this package short."""
+        if name in ("graph", "library"):  # the import sets the attribute; library is a class
             return _imports.load(f"cwrapjit.{name}")
         if name in _LATE:
             made = globals()[name] = getattr(_imports.load(f"cwrapjit.{_LATE[name]}"), name)

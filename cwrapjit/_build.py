@@ -1,4 +1,4 @@
-"""The C side of module()'s arguments, as C takes it: paths and macros as bytes."""
+"""Encodes the paths and macros of module()'s arguments as bytes for the C side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cwrapjit._find_library import find_library
 
 
 class Source:
-    """A C file that travels: its path, which nobody reads, and what is in it."""
+    """A C file of a pickle: its path, which is never opened, and its text."""
 
     __slots__ = ("path", "text")
 
@@ -27,11 +27,9 @@ class Source:
 def encode(
     who: str, sources: Any, include_dirs: Any, define_macros: Any, libraries: Any, library_dirs: Any
 ) -> tuple[Any, ...]:
-    """Sources, what is in them or None, include_dirs, define_macros and the libraries' files; then all five
-    lists as tuples of str.
-
-    who begins the messages of what is refused.
-    """
+    """Checks and encodes arguments of module(). Returns bytes: sources, their texts (None: C reads the file),
+    include_dirs, define_macros, files of libraries; then all five lists as tuples of str. Messages begin with
+    `who`."""
     sources = tuple(sources) if isinstance(sources, list) else sources
     given = sources if isinstance(sources, tuple) else ()
     contents = tuple(each.text if type(each) is Source else None for each in given)
@@ -47,7 +45,7 @@ def encode(
 
 
 def find_libraries(who: str, names: Iterable[str], dirs: Collection[str]) -> tuple[bytes, ...]:
-    """Their files, or names for dlopen()."""
+    """Returns the paths of the libraries, or names for dlopen(). Raises OSError."""
     try:
         return tuple(os.fsencode(find_library(name, dirs)) for name in names)
     except OSError as error:
@@ -77,14 +75,14 @@ def _path(item: Any, what: str) -> bytes:
 
 
 def macros(given: Any, what: str) -> list[tuple[str, str | None]]:
-    """As setuptools has them: (name, value or None)."""
+    """Returns macros in the form of setuptools: (name, value or None)."""
     texts = (each.decode() for each in _encode_each(given, _macro, what))
     pairs = (text.partition("=") for text in texts)
     return [(name, value if equals else None) for name, equals, value in pairs]
 
 
 def _macro(item: Any, what: str) -> bytes:
-    """Of "NAME", "NAME=VALUE", or of setuptools' (name, value)."""
+    """Encodes "NAME", "NAME=VALUE", or setuptools' (name, value)."""
     text = item
     if isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[0], str):
         name, value = item

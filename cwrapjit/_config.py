@@ -1,4 +1,4 @@
-"""show_config(): what this installation is made of."""
+"""show_config(): prints what this installation consists of."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _collect() -> dict[str, str | int | None]:
 
 
 def _shorten(text: str) -> str:
-    """Flags for single functions are too many to read."""
+    """Counts the flags for single functions, as there are too many to print."""
     words = text.split(" ")
     kept = [word for word in words if not word.startswith("-fno-builtin-")]
     left_out = len(words) - len(kept)

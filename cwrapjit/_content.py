@@ -1,4 +1,4 @@
-"""What an object is by its content, for classes that are written in Python."""
+"""Display, pickling and equality by content, for classes that are written in Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cwrapjit._imports import load
 
 
 class Shown:
-    """Notebooks show it as cwrapjit.show says."""
+    """Base of classes that notebooks display as cwrapjit.show draws them."""
 
     __slots__ = ()
 
@@ -21,7 +21,7 @@ class Shown:
 
 
 class Pickled(Shown):
-    """A copy of itself, pickled as what makes it again."""
+    """Base of classes that are pickled as the arguments that create them; a copy is the object itself."""
 
     __slots__ = ()
 
@@ -40,9 +40,9 @@ class Pickled(Shown):
 
 
 class Travels(Pickled):
-    """Made of texts and options: equal by these.
+    """Base of objects made from texts and options, which decide whether two are equal.
 
-    _made_by() says what: a callable, its arguments and its keywords.
+    _made_by() returns the callable that makes the object, its arguments and its keywords.
     """
 
     __slots__ = ()
@@ -69,7 +69,7 @@ class Travels(Pickled):
 
 
 def frozen(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, which nobody else can change, for pickles: sources are what is in them now."""
+    """Copies settings for pickles: lists become tuples, and sources include their present text."""
     made = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
     if isinstance(made.get("sources"), tuple):
         made["sources"] = tuple(map(_with_text, made["sources"]))
@@ -77,7 +77,7 @@ def frozen(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_text(source: Any) -> Any:
-    """With its text, where it is a path of a file: what is defined with it says what else is wrong."""
+    """Adds the text to the path of a file. Anything else is returned as it is: the definition reports it."""
     if isinstance(source, (str, bytes, os.PathLike)) and type(source) is not Source:
         try:
             with open(source, "rb") as file:

@@ -83,7 +83,7 @@ watcher: ContextVar[Any]  # see cwrapjit/_progress.py
 
 @final
 class Function:
-    # Those of an instance, as for Python's functions.
+    # Attributes of instances, as of Python functions.
     __name__: str
     __qualname__: str
     __doc__: str | None
@@ -298,7 +298,7 @@ def read_scalar(type: int, value: object, /) -> Any: ...
 def declared_names(who: str, text: str, name: str, /) -> tuple[str, ...]: ...
 def expression_standing(expression: str, before: str, /) -> str: ...
 
-# For cwrapjit._travel; no part of the public interface.
+# Used by cwrapjit._travel; not part of the public interface.
 def definition_of(
     function: Function, /
 ) -> tuple[str | None, tuple[Any, ...], dict[str, Any], dict[str, Any]]: ...
@@ -307,7 +307,7 @@ def module_again(
     name: str, docstring: str | None, environment: tuple[Any, ...], holder: object, options: dict[str, Any], /
 ) -> module: ...
 
-# The C side of cwrapjit.library; no part of the public interface.
+# The C side of cwrapjit.library; not part of the public interface.
 @final
 class LibraryFunction:
     __name__: str
@@ -507,7 +507,7 @@ def array_at(
 
 @disjoint_base
 class Dispatch:
-    # Those of an instance, as for Python's functions.
+    # Attributes of instances, as of Python functions.
     __name__: str
     __qualname__: str
     def __init__(self, *, ranks: Iterable[int] = (), lists: Iterable[int | str] = ()) -> None: ...

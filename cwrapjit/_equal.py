@@ -1,4 +1,4 @@
-"""What counts as equal: link(check=True) asks here."""
+"""Compares values for link(check=True)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def equal(computed: Any, expected: Any) -> bool:
-    """Same values; arrays also in shape and dtype. NaN equals NaN."""
+    """Compares values; arrays also by shape and dtype. NaN equals NaN."""
     if isinstance(computed, np.ndarray) or isinstance(expected, np.ndarray):
         one, other = np.asarray(computed), np.asarray(expected)
         return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
@@ -16,9 +16,8 @@ def equal(computed: Any, expected: Any) -> bool:
 
 
 def same(type: Any, computed: Any, expected: Any) -> bool:
-    """What the type says: its values_eq_approx, else values_eq, else as above. Two floats that are the same
-    are equal anyway: the approximations that people write divide by zero there.
-    """
+    """Compares by the type's values_eq_approx, else by its values_eq, else by equal(). Identical floats are
+    equal without asking the type: users' approximations often divide by zero there."""
     if computed is expected:
         return True
     if isinstance(computed, float) and isinstance(expected, float):

@@ -1,4 +1,4 @@
-"""The exceptions and warnings of this package, made of what compilers say and of what signals mean."""
+"""Makes exceptions and warnings from compilers' messages and from signals."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cwrapjit._imports import late, load
 if TYPE_CHECKING:
     from signal import Signals
 
-# What a compiler says: text, file, line, the text of the line, and two columns, which count bytes from 1.
-# No file: b""; unknown: 0 and None.
+# A compiler's message: text, file, line, the text of the line, and two columns, which count bytes from 1.
+# b"": no file; 0 and None: unknown.
 _Message: TypeAlias = tuple[bytes, bytes, int, bytes | None, int, int]
 _Place: TypeAlias = tuple[str | None, int | None, str | None]  # file, line, the text of the line
 
 
 class CompileError(SyntaxError):
-    """C text that does not compile.
+    """Raised when C text does not compile.
 
-    A SyntaxError: filename says which text of which function, lineno and offset count from 1
-    within it. errors lists one CompileError for each fault, this one's included.
+    As in any SyntaxError, filename names the text and its function; lineno and offset count from 1 within
+    that text. errors lists one CompileError for each error, including this one.
     """
 
     __module__ = "cwrapjit"
@@ -30,10 +30,10 @@ class CompileError(SyntaxError):
 
 
 class CompileWarning(UserWarning):
-    """What a C compiler says of C text that runs all the same.
+    """A C compiler's warning about C text that runs nevertheless.
 
-    msg is what it says; filename, lineno and offset say where, as in a CompileError, and
-    text is that line, where it is known.
+    msg is the compiler's message. filename, lineno and offset give its place as in a CompileError, and text
+    is that line, if known.
     """
 
     __module__ = "cwrapjit"
@@ -45,11 +45,10 @@ class CompileWarning(UserWarning):
 
 
 class Fault(RuntimeError):
-    """Compiled code of debug=True did what ends a process otherwise, or damaged what is not its own.
+    """Raised when code compiled with debug=True would have ended the process, or damaged foreign memory.
 
-    signal is a signal.Signals, or None for damage that was found after a call. address is what
-    was accessed, or the instruction, where that is known. filename, lineno and text are the C
-    line; None where that is not known.
+    signal is a signal.Signals, or None for damage found after a call. address is the accessed address, or
+    that of the instruction, if known. filename, lineno and text give the line of C, or are None if unknown.
     """
 
     __module__ = "cwrapjit"
@@ -60,19 +59,19 @@ class Fault(RuntimeError):
     text: str | None = None
 
 
-# ---- what compilers say ----------------------------------------------------------------------------
+# ---- compilers' messages ---------------------------------------------------------------------------
 
 
 def _decode(text: bytes) -> str:
-    """A compiler cuts a text at a byte, not at a character."""
+    """Decodes a compiler's text, which may be cut within a character."""
     return text.decode(errors="replace")
 
 
-_LATER_BYTES = bytes(range(0x80, 0xC0))  # of a character in UTF-8
+_LATER_BYTES = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that continue a character
 
 
 def _span(source: bytes, column: int, end_column: int) -> tuple[int, int]:
-    """Where the caret begins and ends, in characters from 1; the whole line where nobody knows."""
+    """Returns the caret's begin and end in characters from 1; the whole line for an unknown column."""
     if column <= 0:
         column = 1 + len(source) - len(source.lstrip(b" \t\f\v"))
         end_column = len(source) + 1
@@ -97,13 +96,13 @@ def _compile_error(message: _Message, more: str = "") -> CompileError:
 
 
 def compile_error(messages: Sequence[_Message]) -> CompileError:
-    """That of the first. The others are notes, drawn as a traceback draws the first; Python 3.10 has none."""
+    """Makes the exception for the first message, with the others as notes (from Python 3.11 on)."""
     others = len(messages) - 1
     plural = "s" if others > 1 else ""
     error = _compile_error(messages[0], f" (and {others} more error{plural}: see .errors)" if others else "")
     error.errors = [_compile_error(message) for message in messages]
     if others and hasattr(error, "add_note"):
-        with late:  # from CPython 3.15 on, drawing imports more (PEP 810)
+        with late:  # from CPython 3.15 on, formatting imports more modules (PEP 810)
             draw = load("traceback").format_exception_only
             for other in error.errors[1:]:
                 error.add_note("".join(draw(type(other), other)).rstrip())
@@ -124,24 +123,24 @@ def _compile_warning(message: _Message, behind: str = "") -> CompileWarning:
 
 
 def compile_warnings(messages: Sequence[_Message]) -> list[CompileWarning]:
-    """One for each."""
+    """Makes a CompileWarning of each message."""
     return [_compile_warning(message) for message in messages]
 
 
 def warn(messages: Sequence[_Message], behind: str = "") -> None:
-    """Makes them warnings, with a text behind what they say."""
+    """Emits the messages as warnings, with `behind` added to each text."""
     for message in messages:
         warning = _compile_warning(message, behind)
         warnings.warn_explicit(warning, CompileWarning, _decode(message[1]), message[2], module="cwrapjit")
 
 
 def warn_of_errors(messages: Sequence[_Message]) -> None:
-    """Those of the system's compiler, about code that runs all the same."""
+    """Warns of errors of the system's compiler in code that libtcc has accepted."""
     warn(messages, " (an error to the system's compiler; libtcc took it, and what it made of it runs)")
 
 
 def place_error(who: str, what: str, reason: str, text: str, position: int) -> ValueError:
-    """What is wrong in a text, with a caret under a position, which counts bytes."""
+    """Makes the ValueError for a text, with a caret at `position`, which counts bytes; negative: no caret."""
     if position < 0:
         return ValueError(f"{who}: {what}: {reason}")
     place = len(text.encode()[:position].decode(errors="replace"))
@@ -149,7 +148,7 @@ def place_error(who: str, what: str, reason: str, text: str, position: int) -> V
 
 
 def add_note(exception: BaseException, text: str) -> None:
-    """Once; before Python 3.11, behind the message where that is a str."""
+    """Adds a note, once. Before Python 3.11 it is appended to the message, if that is a str."""
     if hasattr(exception, "add_note"):
         if text not in getattr(exception, "__notes__", ()):
             exception.add_note(text)
@@ -158,17 +157,17 @@ def add_note(exception: BaseException, text: str) -> None:
 
 
 def say_whose(error: UnicodeError, text: str) -> None:
-    """Behind the reason why it is no text."""
+    """Adds to the reason of an encoding error whose text it is."""
     if isinstance(error, (UnicodeDecodeError, UnicodeEncodeError)):
         error.reason = f"{error.reason} ({text})"
 
 
-# ---- what debug=True finds -------------------------------------------------------------------------
+# ---- faults of debug=True --------------------------------------------------------------------------
 
 
 def place_of(file: bytes, line: int, text: str | tuple[str, int, str] | None) -> tuple[str, _Place]:
-    """The words ", in FILE, line N: TEXT", and the place itself. text: None where it is not known yet, or
-    the place as the user knows it."""
+    """Returns the words ", in FILE, line N: TEXT", and the place. text: the line; None if not read yet; or
+    the place in the user's terms as (name, line, text)."""
     name = os.fsdecode(file)
     if isinstance(text, tuple):
         name, line, text = text
@@ -176,7 +175,7 @@ def place_of(file: bytes, line: int, text: str | tuple[str, int, str] | None) ->
         try:
             text = load("linecache").getline(name, line) or None
         except (OSError, ValueError, SyntaxError, ImportError):
-            pass  # a line less to show
+            pass  # then the line is not shown
     if text is not None:
         text = text.strip()
     return f", in {name}, line {line}" + ("" if text is None else f": {text}"), (name, line, text)
@@ -214,8 +213,8 @@ def fault(
     words: str,
     place: _Place,
 ) -> Fault:
-    """Of a signal. what: in words, where more is known; library: whose code that was, where it may have done
-    harm to what is not its own."""
+    """Makes the Fault for a signal. what: a more precise description, if known. library: the library whose
+    code was interrupted and may have left data damaged."""
     signal = load("signal").Signals(number)
     inside = library and (
         f" inside of {os.fsdecode(library)} (what it was at work on may be damaged; if "

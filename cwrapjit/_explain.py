@@ -1,4 +1,4 @@
-"""What f.explain() returns: the vectoriser's messages, read and put beside the user's lines.
+"""Reads the vectoriser's messages for f.explain(), and relates them to the user's lines.
 
 gcc (-fopt-info-vec) writes lines such as
 
@@ -6,10 +6,10 @@ gcc (-fopt-info-vec) writes lines such as
     <cwrapjit m.f float64>:3:10: missed: not vectorized: unsupported use in stmt.
     <cwrapjit m.f float64>:6:19: optimized: loop vectorized using 32 byte vectors
 
-where a loop's reason for staying scalar follows it and has the place of a statement inside. clang writes
-records in YAML: !Analysis with a reason, then !Missed with the loop; or !Passed. Behind them stand our own
-lines about the object: "cwrapjit size NAME BYTES" and "cwrapjit calls NAME FILE". The text that was compiled
-has one loop over slices, in generated text: it has no line.
+After a loop comes the reason why it stayed scalar, at the place of a statement inside the loop. clang writes
+records in YAML: !Analysis with a reason, then !Missed with the loop; or !Passed. Our own lines about the
+object follow: "cwrapjit size NAME BYTES" and "cwrapjit calls NAME FILE". The compiled text has one loop over
+slices, which is generated and so has no line.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ SLICES = "the loop over slices"
 
 
 class Explanation(Shown):
-    """Which loops of a function are vectorised, with which width, and what prevented the others.
+    """Tells which loops of a function are vectorised, with which width, and what prevented the others.
 
     `loops` is a list of dicts, one per loop: 'types', 'variant', 'file', 'line' (None: the loop over slices),
-    'column', 'text' (the line), 'vectorized', 'bytes' or 'lanes' (gcc says the bytes of a vector, clang the
+    'column', 'text' (the line), 'vectorized', 'bytes' or 'lanes' (gcc gives the bytes of a vector, clang the
     numbers in it), 'reasons' (what prevented it, each with 'line' and 'text').
-    `copies` says of arguments how many calls copied them, as a whole or slice by slice (`cast=`).
-    `functions` is one per type set: 'types', 'variant', 'size' (bytes of machine code), 'calls' ((name,
-    library), ...), 'loops'.
+    `copies` gives for arguments how many calls copied them, as a whole or slice by slice (`cast=`).
+    `functions` has one dict per type set: 'types', 'variant', 'size' (bytes of machine code), 'calls'
+    ((name, library), ...), 'loops'.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ def head(function: dict[str, Any]) -> str:
 
 
 def told(loop: dict[str, Any]) -> tuple[str, str, list[str]]:
-    """Where a loop is, what became of it, and what prevented more."""
+    """Returns the place of a loop, whether it was vectorised, and the reasons why not."""
     place = SLICES if loop["line"] is None else f"line {loop['line']}: {loop['text'].strip()}"
     lines = {reason["line"]: f"line {reason['line']}: " for reason in loop["reasons"]}
     lines |= {None: "", loop["line"]: ""}
@@ -108,19 +108,19 @@ def shown(function: dict[str, Any]) -> Iterator[str]:
 
 
 def reason_of(text: str) -> str:
-    """gcc's reason. "statement clobbers memory: y_3 = expf (x_2);" is said of calls."""
+    """Returns gcc's reason. It says "statement clobbers memory: y_3 = expf (x_2);" of calls."""
     call = re.match(r"statement clobbers memory: (?:\S+ = )?([A-Za-z]\w*) \(", text)
     return f"{call[1]}() is called" if call else text.removeprefix("not vectorized: ")
 
 
 def library_of(path: str) -> str:
-    """libm for /lib/x86_64-linux-gnu/libm.so.6; what is in the package is called cwrapjit."""
+    """Returns "libm" for /lib/x86_64-linux-gnu/libm.so.6, and "cwrapjit" for code of this package."""
     name = path.rpartition("/")[2].partition(".")[0]
     return "cwrapjit" if name == "_cwrapjit" else name
 
 
 class Reader:
-    """Reads the lines of one text."""
+    """Reads the compiler's messages about one type set."""
 
     def __init__(self, types: str, texts: dict[str, str]) -> None:
         self.types = types
@@ -131,14 +131,14 @@ class Reader:
         self.calls: list[tuple[str, str]] = []
 
     def place(self, file: str, line: int) -> tuple[int | None, str]:
-        """The line of the user's text, which is no line at all in generated text."""
+        """Returns the line number and text in the user's text; (None, "") in generated text."""
         if file.endswith(" generated>") or file == "<cwrapjit prelude>":
             return None, ""
         known = self.lines.get(file, [])
         return line, known[line - 1] if 0 < line <= len(known) else ""
 
     def loop(self, match: re.Match[str]) -> dict[str, Any]:
-        """The loop at this place, found before or new."""
+        """Returns the loop at this place, which is added if it is new."""
         file, line, column = match["file"], int(match["line"]), int(match["column"])
         if (file, line, column) not in self.found:
             at, text = self.place(file, line)
@@ -149,7 +149,7 @@ class Reader:
         return self.found[file, line, column]
 
     def vectorized(self, match: re.Match[str], size: int | None, lanes: int | None) -> None:
-        """What is left over of a loop is vectorised again, with less: the first one counts."""
+        """Only the first message counts: a loop's rest is vectorised again, with smaller vectors."""
         loop = self.loop(match)
         if not loop["vectorized"]:
             loop.update(vectorized=True, bytes=size, lanes=lanes, reasons=[])
@@ -230,7 +230,7 @@ def build(
     parts: Iterable[tuple[str, str, tuple[tuple[str, str], ...]]],
     copies: dict[str, int] | None = None,
 ) -> Explanation:
-    """Each part is a type set's name, what was told of it, and the texts of the user by their names."""
+    """Each part: a type set's name, the compiler's messages about it, and the user's (name, text) pairs."""
     functions = []
     for types, told, texts in parts:
         reader = Reader(types, dict(texts))

@@ -1,9 +1,9 @@
-"""Finding a shared library by the name that -l would take, without starting a process.
+"""Finds a shared library by the name that -l takes, without starting a process.
 
-dlopen("libm.so") fails where that file is a linker script, or only comes with a development package;
-ctypes' finder starts a compiler. So this does what the linker and the loader do: folders, then the
-loader's own cache, then the default folders. Where lib<name>.so itself is not there, the highest version
-of lib<name>.so.<versions> is taken. Files of other machines are passed over, scripts are followed.
+dlopen("libm.so") fails if that file is a linker script, or is only part of a development package; ctypes'
+finder starts a compiler. This module therefore searches as the linker and the loader do: the given folders,
+LD_LIBRARY_PATH, the loader's cache, the default folders. Without lib<name>.so itself it takes the highest
+version of lib<name>.so.<versions>. It skips files of other machines and follows linker scripts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _default_dirs() -> list[str]:
 
 
 def find_library(name: str, dirs: Collection[str]) -> str:
-    """A path, or a name for dlopen(): one with ".so" is taken as it is where dirs have none."""
+    """Returns a path, or a name for dlopen(): a name with ".so" that is not in dirs is returned unchanged."""
     if "/" in name:
         return name
     if ".so" in name:
@@ -53,7 +53,7 @@ def _find(name: str, dirs: Collection[str], depth: int = 0) -> str | None:
 
 
 def _listed_in(folder: str, name: str) -> Iterable[str]:
-    """The files there that have the name, the best one first."""
+    """Lists the files of this library in the folder, the best one first."""
     yield os.path.join(folder, f"lib{name}.so")
     try:
         files = os.listdir(folder)
@@ -63,7 +63,7 @@ def _listed_in(folder: str, name: str) -> Iterable[str]:
 
 
 def _by_version(paths: Iterable[str], name: str) -> list[str]:
-    """Those that are named lib<name>.so or have versions behind that, the best one first."""
+    """Lists the paths named lib<name>.so or lib<name>.so.<versions>, the best one first."""
     has_name = re.compile(rf"lib{re.escape(name)}\.so(|\.[.0-9]+)")
     found = []
     for path in paths:
@@ -75,7 +75,7 @@ def _by_version(paths: Iterable[str], name: str) -> list[str]:
 
 
 def _listed_in_cache(name: str) -> list[str]:
-    """The same of the loader's cache, as glibc writes it. An old table may come first:
+    """Lists the files of this library in the cache of glibc's loader, which may begin with an old table:
 
     old   "ld.so-1.7.0" pad | count | count * { flags key value }
     new   "glibc-ld.so.cache1.1" | count | string bytes | ... | entries | strings
@@ -91,7 +91,7 @@ def _listed_in_cache(name: str) -> list[str]:
         if not table.startswith(b"glibc-ld.so.cache1.1"):
             return []
         (count,) = struct.unpack_from("=I", table, 20)
-        # an entry whose hwcap is not 0 is for certain processors only
+        # entries with a hwcap other than 0 are for certain processors only
         entries = [*struct.iter_unpack("=iIIIQ", table[48 : 48 + 24 * count])]
     except (OSError, struct.error):
         return []
@@ -103,7 +103,7 @@ def _listed_in_cache(name: str) -> list[str]:
 
 
 def _usable(path: str, dirs: Collection[str], depth: int = 0) -> str | None:
-    """The path itself when it is a shared object of this machine, what a linker script leads to, or None."""
+    """Returns the path if it is a shared object for this machine, the target of a linker script, or None."""
     try:
         with open(path, "rb") as file:
             head = file.read(_MOST_SCRIPT_BYTES)
@@ -119,7 +119,7 @@ def _usable(path: str, dirs: Collection[str], depth: int = 0) -> str | None:
 
 
 def _follow_script(text: str, dirs: Collection[str], depth: int) -> str | None:
-    """The first shared object that GROUP(...) or INPUT(...) leads to."""
+    """Returns the first shared object that GROUP(...) or INPUT(...) names."""
     text = re.sub(r"/\*.*?(\*/|\Z)", " ", text, flags=re.DOTALL)
     group = re.search(r"GROUP[^(]*\((.*)", text, re.DOTALL) or re.search(r"INPUT[^(]*\((.*)", text, re.DOTALL)
     for word in re.split(r"[ \t\r\n(),;]+", group[1]) if group else ():

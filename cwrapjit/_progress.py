@@ -1,8 +1,8 @@
-"""progress(): bars for calls that last.
+"""progress(): shows bars for long calls.
 
-The call path asks the context variable `watcher` between chunks of slices, ten times a second
-(csrc/function/call/progress.c). Its value, a _Block, is called with what is known of the call, and what
-it returns shows the call until its end.
+Ten times a second, between chunks of slices, the call path looks at the context variable `watcher`
+(csrc/function/call/progress.c). It calls the value, a _Block, with the state of the call; the result reports
+that call until its end.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Bar(Protocol):
 
 
 def progress(*, bar: Callable[..., Bar] | None = None, after: float = 0.5) -> _GeneratorContextManager[None]:
-    """Show a bar for each call that lasts, of functions called in the block.
+    """Show a bar for each long call of a function in the block.
 
-    A bar appears when a call has lasted for `after` seconds, and counts its slices that are finished. The
-    calls of this thread count, and those of asyncio tasks that the block starts, as long as it lasts; of
-    nested blocks the innermost one counts.
+    A bar appears when a call has lasted for `after` seconds, and counts its finished slices. The block
+    applies to calls of this thread, and of asyncio tasks started in the block, until it ends; of nested
+    blocks the innermost one applies.
 
-    bar(desc=, total=, initial=, unit=, unit_scale=) makes a bar, which has update(n) and close(). Without it
-    tqdm's is taken: in a notebook a widget, else text. An exception that a bar raises ends the call.
+    bar(desc=, total=, initial=, unit=, unit_scale=) makes a bar, which has update(n) and close(). The default
+    is tqdm's: a widget in a notebook, else text. An exception that a bar raises ends the call.
     """
     if not (bar is None or callable(bar)):
         raise TypeError(f"progress(): bar must be callable, as tqdm is, not {type(bar).__name__}")
@@ -65,12 +65,12 @@ def _watched(bar: Callable[..., Bar], after: float) -> Generator[None, None, Non
         yield
     finally:
         block.over = True
-        # Blocks that generators hold may end in any order, and in another context than they began in.
+        # Generators may end their blocks in any order, and in another context than they started in.
         watcher.set(_first_open(watcher.get(None)))
 
 
 def _first_open(block: _Block | None) -> _Block | None:
-    """The innermost block that is not over, from this one outwards."""
+    """Returns the innermost block that is still open, from this one outwards."""
     while block is not None and block.over:
         block = block.outer
     return block
@@ -80,7 +80,7 @@ class _Block:
     def __init__(self, bar: Callable[..., Bar], after: float) -> None:
         self.bar = bar
         self.after = after
-        self.process = os.getpid()  # a child that is forked in the block shows nothing
+        self.process = os.getpid()  # a child forked in the block shows nothing
         self.outer: _Block | None = _first_open(watcher.get(None))
         self.over = False
 
@@ -92,7 +92,7 @@ class _Block:
 
 
 class _Shown:
-    """A call's bar. What it does is not watched: it may call functions, too."""
+    """The bar of a call. The bar's own calls of functions get no bars."""
 
     def __init__(self, block: _Block, name: str, done: int, total: int) -> None:
         self.process = block.process

@@ -1,4 +1,4 @@
-"""Structured dtypes as C structs: what a key of a function's type sets needs, once per definition."""
+"""Converts structured dtypes among the keys of a function's type sets to C structs, once per definition."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from cwrapjit._words import KEYWORDS
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# With those of GNU C, and what <stdbool.h> and <stddef.h> make of others.
+# With the words of GNU C, and the macros of <stdbool.h> and <stddef.h>.
 _WORDS = KEYWORDS | set("asm typeof bool true false NULL offsetof".split())
-# Python's parser takes some 200 brackets inside each other.
+# Python's parser accepts about 200 nested brackets.
 _DEEPEST = 32
-# What a label must not hold, as it stands in comments, strings and file names of C text.
+# Characters that a label must not contain, as it appears in comments, strings and file names of C text.
 _UNSAFE = re.compile(r'[^ -~]|["\\*?]')
-# Numbers by kind and bytes; _leaf() has what else there is.
+# C types of numbers, by kind and size in bytes; _leaf() handles all other types.
 _NUMBERS = {
     **{f"i{n}": f"npy_int{8 * n}" for n in (1, 2, 4, 8)},
     **{f"u{n}": f"npy_uint{8 * n}" for n in (1, 2, 4, 8)},
@@ -29,17 +29,17 @@ _NUMBERS = {
 
 
 class Records:
-    """The structs of one function. `who` begins messages, `name` is the function's."""
+    """The structs of the function `name`. Messages begin with `who`."""
 
     def __init__(self, who: str, name: str) -> None:
-        self.text = ""  # their definitions
+        self.text = ""  # definitions of the structs
         self._who = who
         self._name = name
         self._key: object = None
-        self._structs: dict[str, tuple[str, int]] = {}  # by what makes the dtype: name and alignment in C
+        self._structs: dict[str, tuple[str, int]] = {}  # expression of the dtype -> C name and alignment
 
     def take(self, dtype: np.dtype[Any], key: object) -> tuple[str, str, str]:
-        """What makes NumPy the dtype again, a label, and the name of the struct."""
+        """Returns an expression for the dtype, a label, and the name of its struct."""
         self._key = key
         if dtype.subdtype is not None:
             self._refuse("no array has a subarray as its dtype: its dims belong into the prototype")
@@ -56,7 +56,7 @@ class Records:
         raise TypeError(f"{self._who}: Ccode_slice_eval: {self._key!r} has no struct in C: {why}")
 
     def _struct(self, dtype: np.dtype[Any], place: str) -> tuple[str, int]:
-        """Its name and alignment; it is defined by now."""
+        """Returns the struct's name and alignment; defines it if it is new."""
         written = expression_of(dtype)
         if written not in self._structs:
             members = self._members(dtype, place)
@@ -67,7 +67,7 @@ class Records:
         return self._structs[written]
 
     def _members(self, dtype: np.dtype[Any], place: str) -> list[_Member]:
-        """In the order of their offsets."""
+        """Returns the members in the order of their offsets."""
         if not dtype.itemsize:
             self._refuse(f"{_the_field(place)}has no bytes")
         fields: Any = dtype.fields
@@ -91,7 +91,7 @@ class Records:
         return _Member(name, offset, size, alignment, ctype, "".join(f"[{n}]" for n in shape + dims))
 
     def _leaf(self, dtype: np.dtype[Any], path: str) -> tuple[str, tuple[int, ...], int]:
-        """The C type of a field, dims that it brings, and its alignment."""
+        """Returns a field's C type, the dims that the type adds, and its alignment."""
         if dtype.names is not None:
             ctype, alignment = self._struct(dtype, path)
             return ctype, (), alignment
@@ -110,7 +110,7 @@ class Records:
 
 
 class _Member:
-    """One of a struct's; size in bytes; ctype, its name and dims declare it."""
+    """A member of a struct; size is in bytes; ctype, name and dims make its declaration."""
 
     def __init__(self, name: str, offset: int, size: int, alignment: int, ctype: str, dims: str) -> None:
         self.name, self.offset, self.end, self.alignment = name, offset, offset + size, alignment
@@ -122,10 +122,10 @@ def _the_field(path: str) -> str:
 
 
 def _definition(dtype: np.dtype[Any], members: list[_Member], name: str) -> tuple[str, int]:
-    """A struct of these members at these places, and its alignment.
+    """Returns the text of a struct with members at these offsets, and its alignment.
 
-    Where C would put them there by itself, the struct is an ordinary one. Else it is packed; and a union,
-    where members overlap. Bytes between them are members, too.
+    It is an ordinary struct if C puts the members at these offsets by itself. Otherwise it is packed, with
+    gaps as members; overlapping members make it a union.
     """
     ends = [0, *(member.end for member in members)]
     overlap = any(member.offset < max(ends[: i + 1]) for i, member in enumerate(members))
@@ -155,11 +155,11 @@ def _definition(dtype: np.dtype[Any], members: list[_Member], name: str) -> tupl
 
 
 class _NotWritten(ValueError):
-    """Why a dtype is no expression."""
+    """Says why a dtype cannot be written as an expression."""
 
 
 def expression_of(dtype: np.dtype[Any], depth: int = 0) -> str:
-    """An expression that makes an equal dtype, where `dtype` is NumPy's class."""
+    """Returns an expression for an equal dtype, in which `dtype` is NumPy's class."""
     if depth > _DEEPEST:
         raise _NotWritten("its fields are nested too deeply")
     if dtype.subdtype is not None:
@@ -177,7 +177,7 @@ def expression_of(dtype: np.dtype[Any], depth: int = 0) -> str:
     if any(len(part) > 2 for part in parts):
         written["titles"] = "".join(f"{_title(part[2:])}, " for part in parts)
     lists = "".join(f"{key!r}: [{text[:-2]}], " for key, text in written.items())
-    # In a dtype that is aligned, a dict would stand for one that is aligned, too: each is a call.
+    # Within an aligned dtype, NumPy would align a nested dict, too: so each nested dtype is a call.
     align = ", align=True" if dtype.isalignedstruct else ""
     return f"dtype({{{lists}'itemsize': {dtype.itemsize}}}{align})"
 

@@ -1,6 +1,5 @@
-"""What inspect.signature() shows of a Function or a Graph, and what it says of others' callables. Imported
-when somebody asks.
-"""
+"""Makes what inspect.signature() returns for functions and graphs, and reads the signatures of users'
+callables. Imported on first use."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CText(str):
-    """The C text of a default value, shown as it is."""
+    """C text shown as a default value or an annotation."""
 
     __slots__ = ()
 
@@ -33,7 +32,7 @@ def build(
 ) -> inspect.Signature:
     """Inputs by position or keyword, then out= and the extra arguments by keyword only.
 
-    known: may have the C function that says the types of inputs, `_declared`; None: no types are shown.
+    known: may contain `_declared`, the C function that gives the types of inputs; None: no types are shown.
     """
     parameter = inspect.Parameter
     kinds = c_types(known["_declared"]) if known and "_declared" in known else {}
@@ -51,7 +50,7 @@ def build(
 
 
 def c_types(declared: str) -> dict[str, CText]:
-    """Those of a C function's parameters, by name; of "return", where it is all that the function gives."""
+    """Returns the C types of parameters by name; that of "return" if the function has no other result."""
     made: dict[str, CText] = {}
     text = load("cwrapjit.kernels.text")
     for found in text.Text(f"{declared}{{}}", "<declaration>").functions:
@@ -65,7 +64,7 @@ def c_types(declared: str) -> dict[str, CText]:
 
 
 def build_kernel(inputs: Sequence[str], outputs: Sequence[str], options: Sequence[str]) -> inspect.Signature:
-    """Inputs and, if they are given, outputs by position; options of calls by keyword."""
+    """Inputs, and outputs that are passed, by position; options of calls by keyword."""
     parameter = inspect.Parameter
     taken: list[str] = []
     for name in (*inputs, *outputs):
@@ -83,7 +82,7 @@ def build_kernel(inputs: Sequence[str], outputs: Sequence[str], options: Sequenc
 
 
 def build_graph(names: Sequence[str | None]) -> inspect.Signature:
-    """One parameter per input. Those that no keyword can name, and all before them, by position only."""
+    """One parameter per input. Those whose names cannot be keywords, and all before, are positional."""
     shown: list[str] = []
     first_named = 0
     for i, name in enumerate(names):
@@ -99,8 +98,8 @@ def build_graph(names: Sequence[str | None]) -> inspect.Signature:
 
 
 def build_library(described: Sequence[Any]) -> inspect.Signature:
-    """Of what describes a library function's arguments, and what it returns. Optional ones in front of others
-    that must be given have no default to be seen."""
+    """Makes the signature from the descriptions of the arguments, and of the result at the end. Optional
+    arguments before required ones are shown without a default."""
     arguments: list[Argument]
     *arguments, returns = described
     parameter = inspect.Parameter
@@ -127,10 +126,10 @@ def build_library(described: Sequence[Any]) -> inspect.Signature:
 
 
 def taken(function: Callable[..., Any]) -> tuple[int, bool, bool, tuple[str, ...]]:
-    """How many positional arguments a callable takes; whether *args, **kwargs; the names of all others."""
+    """Returns the number of positional parameters, if there are *args and **kwargs, and all names."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # nobody knows: then it gets what every method gets
+    except (TypeError, ValueError):  # unknown: then pass what every method gets
         return 2, False, False, ()
     parameter = inspect.Parameter
     variadic = (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)

@@ -1,4 +1,4 @@
-"""write_stubs(): what type checkers get to know of a module or a library, from inspect.signature()."""
+"""write_stubs(): writes the types of a module or a library for type checkers, from inspect.signature()."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _Text: TypeAlias = str | bytes | PathLike[str]
 '''
 _KINDS = {"f": "float", "i": "int", "u": "int", "b": "bool", "c": "complex", "U": "str", "S": "bytes"}
 _ARRAY = re.compile(r"(\w+)\[[:.]")  # float64[:,:]
-_MEMBER = re.compile(r"(\w+)@\d+:(\w+):(\w*):")  # of a Layout's fields
+_MEMBER = re.compile(r"(\w+)@\d+:(\w+):(\w*):")  # of Layout.fields
 
 
 def write_stubs(module_or_library: Any, path: str | os.PathLike[str]) -> None:
-    """Write a .pyi file: the functions, classes and constants of a module or a library, with their types.
+    """Write a .pyi file with the functions, classes and constants of a module or a library, and their types.
 
     >>> import cwrapjit
     >>> m = cwrapjit.module("curves")
@@ -45,8 +45,8 @@ def write_stubs(module_or_library: Any, path: str | os.PathLike[str]) -> None:
     >>> m.register()
     >>> cwrapjit.write_stubs(m, "curves.pyi")  # doctest: +SKIP
 
-    Type checkers use it for the Python module of that name. Inputs are array-like. Results are arrays where
-    slices have dims; else Any, as they are scalars or arrays.
+    Type checkers use it for the Python module of that name. Inputs are array-like. Results are arrays if
+    slices have dims, else Any, as they are scalars or arrays.
     """
     is_library = isinstance(module_or_library, load("cwrapjit.library.public").Library)
     if not is_library and not isinstance(module_or_library, module):
@@ -82,7 +82,7 @@ def _member(name: str, value: Any, known: Collection[str]) -> Iterator[str]:
 
 
 def _inside(cls: Any, known: Collection[str]) -> Iterator[str]:
-    """The members of a class for a struct or a handle."""
+    """Yields the members of a class for a struct or a handle."""
     for name, role, dtype in _MEMBER.findall(cls.__cwrapjit_layout__.fields):
         arrays = _array(dtype) if role == "array" else "Any"
         yield f"{name}: {_word(dtype, known, '') if role == 'scalar' else arrays}"
@@ -97,7 +97,7 @@ def _inside(cls: Any, known: Collection[str]) -> Iterator[str]:
 def _signature(function: Any, known: Collection[str], method: str = "") -> inspect.Signature:
     try:
         shown = inspect.signature(function)
-    except ValueError:  # of what fills members, and of much of Python's own
+    except ValueError:  # raised for struct constructors, and for many of Python's own callables
         shown = inspect.signature(lambda *args, **kwargs: None)
     broadcasts = isinstance(function, (Function, Dispatch))
     made = []
@@ -114,7 +114,7 @@ def _signature(function: Any, known: Collection[str], method: str = "") -> inspe
 
 
 def _word(said: str, known: Collection[str], null: str) -> str:
-    """The type that an annotation of ours means; null: what else a NULL of C is."""
+    """Returns the Python type for one of our annotations; null: the type of a NULL of C."""
     if said[:1] == "(" and said[-1:] == ")":
         return f"tuple[{', '.join(_word(each, known, null) for each in arguments(said[1:-1]))}]"
     if said in known:
@@ -129,7 +129,7 @@ def _word(said: str, known: Collection[str], null: str) -> str:
 def _dtype(name: str | None) -> np.dtype[Any]:
     try:
         return np.dtype(name or "O")
-    except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that it does not know
+    except (TypeError, ValueError, SyntaxError):  # NumPy's errors for unknown words
         return np.dtype("O")
 
 
@@ -139,7 +139,7 @@ def _array(name: str) -> str:
 
 
 def _input(kind: Any, c_type: str) -> str:
-    """Of a function that broadcasts: an input, out=, or an extra argument."""
+    """Returns the type of an input, out= or an extra argument of a broadcasting function."""
     if kind != inspect.Parameter.KEYWORD_ONLY:
         return "ArrayLike"
     if "*" in c_type:
@@ -149,7 +149,7 @@ def _input(kind: Any, c_type: str) -> str:
 
 
 def _results(function: Function) -> str:
-    """What it gives: arrays, where its signature has dims."""
+    """Returns the type of the results: arrays if the function's signature has dims."""
     outputs = function.signature.partition("->")[2].strip()
     dims = re.findall(r"\w+\(([^()]*)\)", outputs)
     by_output = zip(*(each.partition("-> ")[2].split(", ") for each in function.types), strict=False)

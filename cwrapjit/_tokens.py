@@ -1,4 +1,4 @@
-"""C text as tokens, by tinyjit's lexer, and what all who read it need."""
+"""Splits C text into tokens with tinyjit's lexer, for all readers of C text in Python."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ CONTROL = frozenset("if while for switch return else do sizeof case _Alignof".sp
 
 class Token(NamedTuple):
     kind: str  # "word", "number", "string", "mark", "comment"; "#" begins a directive, "end" ends it
-    text: str  # as C reads it: lines that a backslash continues are one
-    at: int  # where it begins in the text
+    text: str  # with lines joined that a backslash continues
+    at: int  # the offset of its start in the text
     end: int
 
 
@@ -22,17 +22,17 @@ def tokens(text: str) -> list[Token]:
 
 
 def code(text: str) -> list[Token]:
-    """What is no comment; directives are as any text, but for their #."""
+    """Returns the tokens without comments. Directives are included, with their #."""
     return [token for token in tokens(text) if token.kind not in ("comment", "end")]
 
 
 def words(*texts: str) -> set[str]:
-    """The names in texts; what is in comments and literals is none."""
+    """Returns the names in the texts, without those in comments and literals."""
     return {token[1] for text in texts for token in _cwrapjit.tokens(text) if token[0] == "word"}
 
 
 def names(text: str) -> Iterator[Token]:
-    """Words that are no member's."""
+    """Yields the words that are not names of members."""
     before = ""
     for token in code(text):
         if token.kind == "word" and before not in (".", "->"):
@@ -41,7 +41,7 @@ def names(text: str) -> Iterator[Token]:
 
 
 def with_names(text: str, value: Callable[[str], str]) -> str:
-    """The text with value() of each name in its place."""
+    """Replaces each name in the text by value(name)."""
     made, at = [], 0
     for token in names(text):
         made += [text[at : token.at], value(token.text)]
@@ -50,7 +50,7 @@ def with_names(text: str, value: Callable[[str], str]) -> str:
 
 
 def closes(found: Sequence[Token], opens: int) -> int:
-    """Where the bracket at `opens` is closed; behind all if nowhere."""
+    """Returns the index of the bracket that closes the one at `opens`, or len(found)."""
     depth = 0
     for k in range(opens, len(found)):
         depth += (found[k].text in "([{") - (found[k].text in ")]}")
@@ -60,7 +60,7 @@ def closes(found: Sequence[Token], opens: int) -> int:
 
 
 def split(found: Sequence[Token]) -> list[list[Token]]:
-    """At the commas outside of brackets."""
+    """Splits at the commas outside brackets."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in found:
@@ -73,14 +73,14 @@ def split(found: Sequence[Token]) -> list[list[Token]]:
 
 
 def arguments(text: str) -> list[str]:
-    """What stands between the commas outside of brackets."""
+    """Returns the texts between the commas outside brackets."""
     return [text[part[0].at : part[-1].end] if part else "" for part in split(code(text))]
 
 
 def defined(text: str) -> Iterator[str]:
-    """The functions that a text seems to define, whatever else is wrong with it."""
+    """Yields the names of the functions that a text seems to define, even if it is not valid C."""
     found: list[Token] = []
-    inside = False  # a directive
+    inside = False  # inside a directive
     for token in tokens(text):
         inside = token.kind == "#" or (inside and token.kind != "end")
         found += [token] * (not inside and token.kind not in ("comment", "end"))

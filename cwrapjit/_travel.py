@@ -1,8 +1,8 @@
-"""Pickles and hashes of what is compiled: C text and options, compiled again where a pickle is loaded.
+"""Pickles and hashes of compiled objects. They hold C text and options; loading a pickle compiles again.
 
-A pickle is load(FORMAT, version, kind, content). What one process has loaded or pickled is found again by
-its content for as long as somebody holds it, so that it is compiled once. Functions of a module share its
-sources' variables; so do those that pickles bring.
+A pickle is load(FORMAT, version, kind, content). An object that this process has loaded or pickled is found
+by its content as long as it is alive, so that it is compiled only once. Functions of one module share the
+variables of its sources; so do functions from pickles.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from cwrapjit._build import Source
 from cwrapjit._errors import CompileError
 from cwrapjit._imports import load as imported
 
-FORMAT = 1  # of what load() takes; higher where older versions could not read it
+FORMAT = 1  # format of load()'s arguments; incremented when older versions cannot read it
 
-# Held while something is made of a pickle, so that two threads make one. A fork waits for it.
+# Held while an object is made from a pickle, so that two threads do not make it twice. fork() waits for it.
 _turn = threading.RLock()
 os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 _known: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()
-# By the digest of an environment, those who have it.
+# Objects that have an environment, by the environment's digest.
 _holders: dict[bytes, list[weakref.ref[Any]]] = {}
-# Which graph is which.
+# The numbers that identify graphs.
 _numbers: weakref.WeakKeyDictionary[Any, bytes] = weakref.WeakKeyDictionary()
 
 
-# ---- what pickles hold -------------------------------------------------------------------------------------
-# Each says what it is called and what is wrong with it, and makes its thing again; `present` is there of it.
+# ---- contents of pickles -----------------------------------------------------------------------------------
+# called(): the name for messages; objection(): what is wrong; make(): the object; `present`: an equal one.
 
 
 class _Definition(NamedTuple):
-    """What definition_of() says of a function, and what a pickle of one has."""
+    """The content of a function's pickle, from definition_of()."""
 
     module: str | None
     environment: tuple[Any, ...]  # header and the lists of the C side
@@ -65,13 +65,13 @@ class _Definition(NamedTuple):
 
 
 class _Module(NamedTuple):
-    """What a pickle of a module has."""
+    """The content of a module's pickle."""
 
     name: str
     docstring: str | None
     environment: tuple[Any, ...]
     options: dict[str, Any]
-    functions: tuple[tuple[str, Any], ...]  # by attribute, in their order
+    functions: tuple[tuple[str, Any], ...]  # (attribute, function), in their order
 
     def called(self) -> str:
         return f"module {self.name}"
@@ -94,7 +94,7 @@ class _Module(NamedTuple):
 
 
 class _Graph(NamedTuple):
-    """What a pickle of a graph has: a number of its own, and the arguments of link()."""
+    """The content of a graph's pickle: its number, and the arguments of link()."""
 
     number: bytes
     inputs: Any
@@ -114,7 +114,7 @@ class _Graph(NamedTuple):
 
 
 class _Library(NamedTuple):
-    """What a pickle of a library has: its journal."""
+    """The content of a library's pickle: its journal."""
 
     number: bytes
     keywords: dict[str, Any]
@@ -131,7 +131,7 @@ class _Library(NamedTuple):
         return None
 
     def make(self, present: Any) -> Any:
-        """The library that is there, or a new one, with all that the pickle's has."""
+        """Returns the present library or a new one, with everything that the pickle has."""
         made = imported("cwrapjit.library.public").Library(**self.keywords) if present is None else present
         if present is None:
             made._core.journal.origin, made._core.journal.brought = self.number, 0
@@ -140,7 +140,7 @@ class _Library(NamedTuple):
 
 
 class _Member(NamedTuple):
-    """What a pickle of a library's function has."""
+    """The content of the pickle of a library's function."""
 
     library: Any
     attribute: str
@@ -161,12 +161,12 @@ class _Member(NamedTuple):
         if not hasattr(made, "__dict__"):
             raise ValueError(f"{self.attribute} is no function there")
         if self.library._core.journal.brought is not None:
-            vars(made)["_home"] = self.library  # which nobody else may hold here
+            vars(made)["_home"] = self.library  # may be the only reference to the library
         return made
 
 
 class _Made(NamedTuple):
-    """What a pickle has of what Python makes: a kernel's class, for one, and what it is called with."""
+    """The content of other pickles: the maker, such as a kernel's class, and its arguments."""
 
     maker: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -191,12 +191,12 @@ class _Made(NamedTuple):
 
 
 def reduced(thing: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """What __reduce__() returns."""
+    """Returns the value of __reduce__()."""
     kind, content = _content(thing)
     key = _key(kind, content)
     with _turn:
         if now(type(thing)) is type(thing):
-            if kind != "library":  # of equal ones the last: headers on the disk may have changed
+            if kind != "library":  # keeps the last of equal objects: header files may have changed
                 _known[key] = thing
             _known.setdefault(key, thing)
             _hold(content, thing)
@@ -204,7 +204,7 @@ def reduced(thing: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 
 def load(*parts: Any) -> Any:
-    """What a pickle brings: the object that this process has of it, or a new one, compiled now."""
+    """Returns the object for a pickle: the one that this process has, or a new one, compiled now."""
     if len(parts) != 4 or type(parts[0]) is not int or type(parts[1]) is not str:
         raise ValueError(
             f"cwrapjit {_cwrapjit.__version__}: a pickle is damaged: it does not say its version"
@@ -223,7 +223,7 @@ def load(*parts: Any) -> Any:
     with _turn:
         thing = _known.get(key)
         if isinstance(thing, _cwrapjit.module) and digest(thing) != key:
-            thing = None  # it has changed
+            thing = None  # it has been changed
         if thing is None or isinstance(found, _Library):
             thing = _made(version, form, found, thing)
             _known[key] = thing
@@ -250,7 +250,7 @@ def _damaged(version: str, why: str) -> ValueError:
 
 
 def _checked(version: str, form: Any, content: Any) -> Any:
-    """The content, whose parts are of the right types."""
+    """Returns the content as a named tuple after checking the types of its parts. Raises ValueError."""
     fields = form._fields
     if type(content) is not tuple or len(content) != len(fields):
         raise _damaged(version, f"wanted {len(fields)} parts: {', '.join(fields)}")
@@ -286,7 +286,7 @@ def _object_to_environment(environment: tuple[Any, ...]) -> str | None:
 
 
 def _built(environment: tuple[Any, ...]) -> tuple[Any, ...]:
-    """As the C side takes it."""
+    """Converts the environment to the form of the C side."""
     header, lists = environment
     return header, (tuple(Source(*each) for each in lists[0]), *lists[1:])
 
@@ -304,11 +304,11 @@ _FORMS: dict[str, Any] = {
     "made": _Made,
 }
 
-# ---- who shares what ---------------------------------------------------------------------------------------
+# ---- shared environments -----------------------------------------------------------------------------------
 
 
 def _environment_key(content: Any) -> bytes | None:
-    """None: it has none, or, as a function without a module, one for itself."""
+    """Returns None if there is no environment, or a private one, as of a function without a module."""
     name = getattr(content, "name" if isinstance(content, _Module) else "module", None)
     return None if name is None else _digest("environment", (name, content.environment))
 
@@ -328,7 +328,7 @@ def _hold(content: Any, thing: Any) -> None:
                 _holders.pop(key, None)
 
         holders.append(weakref.ref(thing, forget))
-        _holders[key] = holders  # the last one of the others may have gone meanwhile
+        _holders[key] = holders  # the last other holder may have gone meanwhile
 
 
 def _holder(content: Any) -> Any:
@@ -344,8 +344,8 @@ def _holder(content: Any) -> Any:
 
 
 def now(kind: Any) -> Any:
-    """The class or function that goes by this name now: the package may have been imported again.
-    What is neither stays."""
+    """Returns the class or function that has this name now, as the package may have been imported again.
+    Anything else is returned as it is."""
     is_named = isinstance(kind, (type, types.FunctionType))
     if not is_named or str(kind.__module__).partition(".")[0] != "cwrapjit":
         return kind
@@ -353,17 +353,17 @@ def now(kind: Any) -> Any:
 
 
 def digest(thing: Any) -> bytes:
-    """Bytes that things of the same content have in common."""
+    """Returns bytes that objects of the same content have in common."""
     if issubclass(now(type(thing)), _cwrapjit.Function):
         return _digest("function", _Definition(*_cwrapjit.definition_of(thing)))
     return _digest(*_content(thing))
 
 
 def token(thing: Any) -> tuple[str, str]:
-    """What __dask_tokenize__() returns: the same in each process."""
+    """Returns the value of __dask_tokenize__(), which is the same in each process."""
     kind, content = _content(thing)
     body: Any = content
-    if isinstance(content, _Graph):  # variables, types and ops, of whatever classes
+    if isinstance(content, _Graph):  # variables, types and ops, of any classes
         body = imported("pickle").dumps(content[1:], 4)
     elif isinstance(content, _Library):
         body = content[1:]
@@ -373,7 +373,7 @@ def token(thing: Any) -> tuple[str, str]:
 
 
 def _content(thing: Any) -> tuple[str, Any]:
-    """Its kind, and what a pickle holds of it."""
+    """Returns the kind of an object, and the content of its pickle."""
     kind = now(type(thing))
     if issubclass(kind, _cwrapjit.module):
         environment, options = _cwrapjit.build_of(thing)
@@ -402,8 +402,8 @@ def _content(thing: Any) -> tuple[str, Any]:
 
 
 class _Gone:
-    """Stands for a library of which nothing is left but functions, or as it was before a step that replaced
-    a function: it is another one then."""
+    """Stands for a library that no longer exists, or for one in the state before a step that replaced a
+    function: as that is a different library."""
 
     def __init__(self, journal: Any, steps: int | None = None) -> None:
         number, arguments, all_steps = journal.content()
@@ -436,7 +436,7 @@ def _journal(member: _Member) -> Any:
 
 
 def _key(kind: str, content: Any) -> bytes:
-    """By which a process finds what it has. Objects of graphs have no content that could be compared."""
+    """The key under which a process finds an object. Objects in graphs cannot be compared by content."""
     if isinstance(content, (_Graph, _Library)):
         content = content.number
     elif isinstance(content, _Member):
@@ -450,7 +450,7 @@ def _digest(kind: str, content: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """The value as something whose repr() says all of it, and the same in each process."""
+    """Converts the value to one whose repr() is complete, and the same in each process."""
     if value is None or type(value) in (str, bytes, bool, int, float, complex):
         return value
     if isinstance(value, (tuple, list)):
@@ -466,7 +466,7 @@ def _plain(value: Any) -> Any:
         return str.__str__(value)
     if issubclass(now(type(value)), (_cwrapjit.Function, _cwrapjit.module)):
         return "of cwrapjit", digest(value)
-    if isinstance(value, types.FunctionType):  # there are many of the name "<lambda>"
+    if isinstance(value, types.FunctionType):  # many are named "<lambda>"
         cells = tuple(_plain(each.cell_contents) for each in value.__closure__ or ())
         return "function", value.__module__, value.__qualname__, _code(value.__code__), cells
     if isinstance(value, type):

@@ -1,7 +1,7 @@
-"""Why this package cannot be imported here, in one sentence.
+"""Says in one sentence why this package cannot be imported here.
 
-Asked before anything else of the package is imported, and by setup.py. Pythons that are too old for the rest
-can read this file.
+Runs before the rest of the package is imported, and in setup.py. Pythons too old for the rest can read this
+file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ OLDEST = (3, 10)
 
 
 def reason() -> str | None:
-    """What about the interpreter or the machine is not supported; None where everything is."""
+    """Returns what about the interpreter or machine is unsupported, or None."""
     kind = sys.implementation.name
     if kind != "cpython":
         return f"cwrapjit needs CPython, and this interpreter is {kind}"
@@ -40,7 +40,7 @@ def reason() -> str | None:
 
 
 def check_extension() -> None:
-    """Imports the part that is compiled. An ImportError where it was built for something else than this."""
+    """Imports the extension module. Raises ImportError if it was built for another Python or system."""
     try:
         import cwrapjit._cwrapjit  # noqa: F401
     except ImportError as error:
@@ -70,14 +70,14 @@ def _explain(error: ImportError) -> str | None:
 
 
 def built_for() -> tuple[str, str]:
-    """The machine and the C library, as ("x86_64", "gnu"). Not what the kernel says that it runs on: the
-    interpreter may have fewer bits, and a personality can change the answer."""
+    """Returns the machine and the C library, as ("x86_64", "gnu"). os.uname() alone does not do: the
+    interpreter may be 32-bit, and a personality can change the kernel's answer."""
     parts = getattr(sys.implementation, "_multiarch", "").split("-")
     return (parts[0], parts[2]) if len(parts) == 3 else (os.uname().machine, "gnu")
 
 
 def _glibc() -> str | None:
-    """The C library's name and version; musl has no answer, and older Pythons say gnu there."""
+    """Returns the C library's name and version; None for musl, which older Pythons call gnu."""
     try:
         return os.confstr("CS_GNU_LIBC_VERSION")
     except (OSError, ValueError):

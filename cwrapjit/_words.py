@@ -1,4 +1,4 @@
-"""The words of C, which can be the name of nothing else."""
+"""The keywords of C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comment at the top of what module.write() emits: how to build it."""
+"""Writes the comment at the top of module.write()'s output: how to build it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 
 def build_comment(name: str, lists: Sequence[Sequence[str]]) -> str:
-    """A command line for the system's compiler, with what module() was told about sources and libraries."""
+    """Returns a compiler's command line, with the sources, libraries and macros that module() was given."""
     sources, include_dirs, define_macros, libraries, library_dirs = lists
     flags = [f"-I{shlex.quote(path)}" for path in include_dirs]
     flags += [f"-D{shlex.quote(macro)}" for macro in define_macros]
@@ -16,7 +16,7 @@ def build_comment(name: str, lists: Sequence[Sequence[str]]) -> str:
     flags += [f"-L{shlex.quote(path)}" for path in library_dirs]
     flags += [_link(library) for library in libraries]
     extra = "".join(f" \\\n       {flag}" for flag in flags)
-    # The file that this text is written to must not be one of the sources.
+    # The file that this text goes to must not have the name of a source.
     own = f"{name}.c" if f"{name}.c" not in map(os.path.basename, sources) else f"{name}_module.c"
     include = "import sysconfig; print(sysconfig.get_paths()['include'])"
     suffix = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"

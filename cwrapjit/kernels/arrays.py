@@ -1,4 +1,4 @@
-"""vectorize() of a function with arrays, which library(source=) maps: once for each T."""
+"""vectorize() for a function with arrays: maps it as library(source=) does, once for each T."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cwrapjit.library.thunks import Unmapped
 
 
 class OfArrays(Definition):
-    """A function whose arrays have dims."""
+    """The definition of a function whose arrays have dims."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -29,7 +29,7 @@ class OfArrays(Definition):
         return self._slices[T]
 
     def _mapped(self, T: str | None) -> source.TextSlice:
-        """The function as library(source=) would map it."""
+        """Maps the function as library(source=) would."""
         found, text = self.found, self.text
         macros = [*text.macros, *source.macros(text)]
         folders = text.include_dirs

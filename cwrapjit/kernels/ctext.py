@@ -1,7 +1,7 @@
-"""The C text of an elementwise kernel: what CuPy's C++ has and C does not, as C.
+"""Translates the C text of an elementwise kernel: what CuPy's C++ has and C lacks becomes C.
 
-Only words of the kernel's own are changed: `_ind.size()`, and of raw parameters `x[k]`, `x.size()` and its
-kin. Everything else stands as the user wrote it, on its own line.
+It changes only the kernel's own words: `_ind.size()`, and for raw parameters `x[k]`, `x.size()` and so on.
+All other text stays as the user wrote it, on its own line.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from cwrapjit._tokens import Token, closes, code, words
 from cwrapjit.kernels.parameters import refuse_at
 from cwrapjit.kernels.scalars import includes, value_type
 
-# What float32 has functions of its own for. Those of the second list are macros already, or take several
-# arguments: <tgmath.h> knows them, but takes half a millisecond.
+# Functions with a float32 version. Those in the second list are macros already, or take several arguments,
+# and need <tgmath.h>, which takes half a millisecond.
 _PLAIN = frozenset(
     "acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp exp2 expm1 log log10 log1p log2 logb "
     "cbrt fabs sqrt erf erfc lgamma tgamma".split()
@@ -27,8 +27,8 @@ _BY_TYPE = _PLAIN | set(
     "ceil floor nearbyint rint round trunc pow hypot atan2 fmod remainder copysign nextafter fdim fmax fmin "
     "fma".split()
 )
-_DEFINITION = r"#\s*define\s+%s\b|\b%s\s*\([^;{}]*\)\s*\{"  # of a name
-# Types whose names C++ calls, as in float(x), and words in front of them that make it a declaration.
+_DEFINITION = r"#\s*define\s+%s\b|\b%s\s*\([^;{}]*\)\s*\{"  # matches definitions of a name
+# Types that C++ casts to by a call, float(x), and words before a type that make it a declaration instead.
 _CAST = re.compile(
     r"(bool|char|short|int|long|float|double|unsigned|signed|s?size_t|ptrdiff_t|u?int\d+_t"
     r"|npy_(u?int(\d+|p)|float(32|64)|longdouble|bool))\Z"
@@ -37,9 +37,9 @@ _NO_CAST = frozenset(
     "const volatile static extern inline typedef unsigned signed long short struct union enum".split()
 )
 
-# What C++ has for any type: the smaller, the larger (a number beside what is none), the absolute value. Calls
-# of fmin() and its like would take longer to compile. Two choices, as gcc vectorises no loop over floats that
-# has both conditions in one.
+# C++'s min and max (a number wins over NaN) and abs, for any type. Calls of fmin() and so on would take
+# longer to compile. min and max have two conditional expressions, as gcc does not vectorise a loop over
+# floats with both conditions in one.
 _EXTREME = """#define {name}(a, b) ({{ const __typeof__((a) + (b)) cwj_a = (a), cwj_b = (b); \\
     const __typeof__((a) + (b)) cwj_c = cwj_b {sign} cwj_a ? cwj_b : cwj_a; \\
     cwj_a != cwj_a ? cwj_b : cwj_c; }})
@@ -51,10 +51,10 @@ _HELPERS = {
 }
 
 
-# What CUDA says of functions.
+# CUDA's function specifiers.
 _CUDA = {"__device__": "static", "__host__": "", "__forceinline__": "inline", "__noinline__": ""}
 
-# Words that kernels for a device have, and C spells otherwise or not at all.
+# Words of kernels for a device, and their spelling in C.
 _OTHER_WORDS = {
     "and": "&&", "or": "||", "not": "!", "nullptr": "((void *)0)",
     "__popc": "__builtin_popcount", "__popcll": "__builtin_popcountll",
@@ -64,7 +64,7 @@ _OTHER_WORDS = {
 }  # fmt: skip
 
 
-# What takes complex numbers as it takes others, by C++'s names, and what is complex numbers' alone.
+# Functions that take complex numbers as well as others, by C++'s names, and those for complex numbers only.
 _OF_ANY = frozenset("acos asin atan acosh asinh atanh cos sin tan cosh sinh tanh exp log sqrt".split())
 _COMPLEX_CALL = """#undef {name}
 #define {name}(x) _Generic((x), npy_complex64: cwj_{made}_npy_complex64, \\
@@ -80,14 +80,14 @@ _COMPLEX_ALONE = {
 
 
 class Index(NamedTuple):
-    """What C writes for what has the methods of an index."""
+    """The C text for the methods of an index such as `_ind`."""
 
     facts: Mapping[str, str]
-    along: str = ""  # the macro of an axis that takes the place of .get()[axis]; "": it has no .get()
+    along: str = ""  # the macro of an axis that replaces .get()[axis]; "": it has no .get()
 
 
 class Raw(NamedTuple):
-    """How a raw parameter is reached in one combination of types."""
+    """A raw parameter in one combination of types."""
 
     name: str
     operand: str  # its name in the function
@@ -95,16 +95,16 @@ class Raw(NamedTuple):
     dense: bool  # C-contiguous: a C array
     written: bool
     c_type: str  # in memory
-    checked: bool = False  # its indices, and axes in brackets, are looked at: debug=True
+    checked: bool = False  # debug=True: indices, and axes in brackets, are checked
 
 
 def without_unroll(text: str) -> str:
-    """Less the pragma of CUDA's compiler, which others warn of."""
+    """Removes CUDA's pragma unroll, of which other compilers warn."""
     return re.sub(r"^[ \t]*#[ \t]*pragma[ \t]+unroll\b.*$", "", text, flags=re.MULTILINE)
 
 
 def check_words(text: str, who: str, what: str) -> None:
-    """Refuse what has no meaning where elements are items of a loop."""
+    """Refuses words that have no meaning where elements are items of a loop."""
     for token in code(text):
         if token.text == "return":
             problem = (
@@ -117,7 +117,7 @@ def check_words(text: str, who: str, what: str) -> None:
 
 
 def _unmatched(text: str) -> Token | None:
-    """The bracket that closes nothing, or else the innermost that is not closed."""
+    """Returns the bracket that closes nothing, or else the innermost one that is not closed."""
     opened: list[Token] = []
     for token in code(text):
         word = token.text
@@ -129,7 +129,7 @@ def _unmatched(text: str) -> Token | None:
 
 
 def check_brackets(text: str, who: str, what: str) -> None:
-    """Refuse those that do not match: C would take what stands around the text for a part of it."""
+    """Refuses unbalanced brackets, with which the user's text would swallow text around it."""
     found = _unmatched(text)
     if found is not None:
         wrong = "is not closed" if found.text in "([{" else "closes nothing"
@@ -137,8 +137,7 @@ def check_brackets(text: str, who: str, what: str) -> None:
 
 
 def check_expression(text: str, who: str, what: str, ends: str = ";") -> None:
-    """Refuse brackets that do not match, and what stands behind an expression, which C would take for
-    something of its own."""
+    """Refuses unbalanced brackets, and text after the expression, which C would compile separately."""
     check_brackets(text, who, what)
     depth = 0
     for token in code(text):
@@ -150,12 +149,12 @@ def check_expression(text: str, who: str, what: str, ends: str = ";") -> None:
 
 
 def show(error: CompileError, place: tuple[str, int, str]) -> None:
-    """An error in what became of a user's text is shown there: file, line, text."""
+    """Moves an error in rewritten text to the user's: place is (file, line, text)."""
     before = (error.text or "").find(place[2])
     if before >= 0 and before < (error.offset or 0) <= before + len(place[2]):
         error.offset = (error.offset or 0) - before
         error.end_offset = error.end_offset and error.end_offset - before
-    elif place[2] != error.text:  # C has seen another line, and the columns of that
+    elif place[2] != error.text:  # the columns are those of a rewritten line
         quoted = re.search(r"'(\w+|[][(){}])'", error.msg)
         word = quoted[1] if quoted else ""
         bracket = _unmatched(place[2]) if word in tuple("[](){}") else None
@@ -168,13 +167,13 @@ def show(error: CompileError, place: tuple[str, int, str]) -> None:
 
 
 def _follows(parts: Sequence[Token], at: int, wanted: Sequence[str]) -> int | None:
-    """Where these tokens end that stand behind place `at`; None: others do."""
+    """Returns the index of the last of these tokens if they follow token `at`, else None."""
     end = at + len(wanted)
     return end if [each.text for each in parts[at + 1 : end + 1]] == list(wanted) else None
 
 
 def _replaced(parts: Sequence[Token], at: int, facts: Mapping[str, str]) -> tuple[str, int] | None:
-    """What takes the place of `.size()` behind a name, and the last token of it."""
+    """Replaces `.size()` and so on after a name. Returns the text and the last replaced token's index."""
     for fact, text in facts.items():
         wanted = [".", "ndim"] if fact == "ndim" else [".", fact, "(", ")"]
         end = _follows(parts, at, wanted)
@@ -203,7 +202,7 @@ def _raw_facts(raw: Raw) -> dict[str, str]:
 
 
 def checked(text: str, limit: str, index: str) -> str:
-    """An index that is looked at; text: what is said of one from `limit` on, where %S is."""
+    """Returns a checked index. text: the message for an index from `limit` on, shown at %S."""
     return f'CWJ_NUMBER_WITHIN("{text}", {limit}, ({index}))'
 
 
@@ -219,8 +218,8 @@ def checked_element(raw: Raw, k: str) -> str:
 def _indexed(
     parts: Sequence[Token], at: int, raw: Raw, indices: Mapping[str, Index]
 ) -> tuple[str, int] | None:
-    """What takes the place of `x[` behind a raw parameter, or of all of `x[_ind.get()]`, and the last token
-    of it."""
+    """Replaces `x[` after a raw parameter, or all of `x[_ind.get()]`. Returns the text and the last replaced
+    token's index."""
     opened = _follows(parts, at, ["["])
     if opened is None:
         return None
@@ -234,17 +233,17 @@ def _indexed(
 def rewrite(
     text: str, raws: Iterable[Raw], who: str, what: str, indices: Mapping[str, Index] = ELEMENT
 ) -> str:
-    """Put C in the place of float(x), `_ind.size()`, `_ind.get()[axis]`, and what is done to raw arrays."""
+    """Translates float(x), `_ind.size()`, `_ind.get()[axis]`, and expressions with raw arrays to C."""
     by_name = {raw.name: raw for raw in raws}
     parts = code(text)
-    ends: dict[int, str] = {}  # of brackets, by their places: what stands there then
+    ends: dict[int, str] = {}  # index of a closing bracket -> its replacement
     made: list[str] = []
     at = copied = 0
     while at < len(parts):
         token, position = parts[at].text, parts[at].at
         raw, index = by_name.get(token), indices.get(token)
-        found: tuple[str, int] | None = None  # what takes its place, and the last token of that
-        end = ")"  # of a bracket, if that is one
+        found: tuple[str, int] | None = None  # the replacement, and the last replaced token's index
+        end = ")"  # the replacement of the bracket that closes it
         if index is not None:
             found = _replaced(parts, at, index.facts)
             opened = _follows(parts, at, [".", "get", "(", ")", "["]) if index.along else None
@@ -277,13 +276,13 @@ def rewrite(
                 ends[closes(parts, found[1])] = end
             made += [text[copied:position], found[0]]
             at, copied = found[1], parts[found[1]].end
-            made.append("\n" * text.count("\n", position, copied))  # lines stay where they are
+            made.append("\n" * text.count("\n", position, copied))  # keeps the number of lines
         at += 1
     return "".join([*made, text[copied:]])
 
 
 def _forms(name: str, index: Index) -> str:
-    """What an index has, for messages: "_ind.size(), _ind.get()[axis] or _ind.ndim"."""
+    """Lists the forms of an index for messages: "_ind.size(), _ind.get()[axis] or _ind.ndim"."""
     forms = [f"{name}.{fact}" + "()" * (fact != "ndim") for fact in index.facts]
     if index.along:
         forms.insert(1, f"{name}.get()[axis]")
@@ -291,7 +290,7 @@ def _forms(name: str, index: Index) -> str:
 
 
 def _is_cast(parts: Sequence[Token], at: int) -> bool:
-    """Whether float(x) stands at this place, and no declaration of a pointer to a function or an array."""
+    """True for float(x), but not for the declaration of a pointer to a function or an array."""
     if _follows(parts, at, ["("]) is None or (at and parts[at - 1].text in _NO_CAST):
         return False
     end = closes(parts, at + 1)
@@ -304,17 +303,17 @@ def _is_member(parts: Sequence[Token], at: int) -> bool:
 
 
 def loaded(item: str, dtype: np.dtype[Any]) -> str:
-    """An item of memory as texts compute with it."""
+    """Converts an item in memory to the value that texts compute with."""
     return f"half_to_float({item})" if dtype.char == "e" else item
 
 
 def stored(value: str, dtype: np.dtype[Any]) -> str:
-    """The reverse of it."""
+    """Converts a value to an item in memory."""
     return f"float_to_half({value})" if dtype.char == "e" else value
 
 
 def raw_accessor(raw: Raw) -> str:
-    """#define of raw__X(k), element k in C order."""
+    """Defines raw__X(k), element k in C order."""
     name, ndim, c_type = raw.operand, raw.ndim or 0, raw.c_type
     const = "" if raw.written else "const "
     if raw.dense and ndim:
@@ -349,7 +348,7 @@ def raw_accessor(raw: Raw) -> str:
 
 
 def letter_types(types: Mapping[str, np.dtype[Any]]) -> str:
-    """What the letters of types are in C; T(0) is a cast, as in C++."""
+    """Defines the letters of types in C; T(0) is a cast, as in C++."""
     text = ""
     for letter, dtype in types.items():
         name = value_type(dtype)
@@ -361,7 +360,7 @@ def letter_types(types: Mapping[str, np.dtype[Any]]) -> str:
 
 
 def helpers(preamble: str, used: set[str], dtypes: Iterable[np.dtype[Any]]) -> tuple[str, str]:
-    """What stands before and behind the preamble: functions that C has one of for each type."""
+    """Returns the text before and after the preamble: functions that C has separately for each type."""
     chars = {each.char for each in dtypes}
     own = {name for name in words(preamble) if re.search(_DEFINITION % (name, name), preamble)}
     wanted = (used & (_HELPERS.keys() | _BY_TYPE)) - own
@@ -385,7 +384,7 @@ def helpers(preamble: str, used: set[str], dtypes: Iterable[np.dtype[Any]]) -> t
     else:
         text += "#include <tgmath.h>\n"
     text += "".join(helper for name, helper in _HELPERS.items() if name in wanted)
-    once = "static" in words(preamble)  # C has it once
+    once = "static" in words(preamble)  # C allows one "static"
     said = {name: meant for name, meant in _CUDA.items() if name in preamble}
     text += "".join(
         f"#define {name} {'' if once and meant == 'static' else meant}\n" for name, meant in said.items()
@@ -396,7 +395,7 @@ def helpers(preamble: str, used: set[str], dtypes: Iterable[np.dtype[Any]]) -> t
 
 
 def _complex_helpers(used: set[str], own: set[str]) -> str:
-    """<complex.h>, and functions that take complex numbers beside others, as in C++."""
+    """Includes <complex.h>, and defines C++'s functions that take complex numbers and others."""
     text = includes(used | {"CMPLX"}, own)
     text += "#include <math.h>\n#include <cwj_complex.h>\n"
     text += "#define cwr_parts(make, real, imag, ...) make(real, imag)\n"

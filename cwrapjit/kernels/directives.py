@@ -1,7 +1,7 @@
-"""The tokens of a C text that its preprocessor leaves, at the places where the text has them.
+"""Finds the tokens of a C text that its preprocessor leaves, with their places in the text.
 
-What a macro makes has the place of the macro's name; in the bodies of functions, macros stay. libtcc says
-which conditions hold. Where it cannot, included files are read: that takes the machine's compiler as long as
+Tokens from a macro have the place of the macro's name; bodies of functions keep their macros. libtcc
+evaluates conditions. If it cannot, the included files are read, which takes the machine's compiler as long as
 a hundred texts. `library.preprocess` evaluates conditions and macros, for all front ends.
 """
 
@@ -27,28 +27,28 @@ class Reading:
         self.source, self.file, self.fail = source, file, fail
         self.include_dirs = include_dirs
         self.given = [each for each in macros if each[0] not in MARKS.values()]
-        self.environment = environment  # the library's that compiles the text
-        self._follows = False  # the #include lines
-        self._waiting: list[tuple[Any, ...]] = []  # those lines till then
+        self.environment = environment  # of the library that compiles the text
+        self._follows = False  # True: reads the files of #include lines
+        self._waiting: list[tuple[Any, ...]] = []  # #include lines that are not read yet
         self.tokens: list[Token] = []
         self.defined: set[str] = set()  # macros of the text
         self.includes: list[str] = []  # "<math.h>"
         self.words: set[str] = set()
-        self.repeated: set[str] = set()  # words that stand there more than once
-        self.front = 0  # where the directives end that stand before all else
-        self.asked: set[str] = set()  # the words of conditions
-        self.leaves_out = False  # some text, as a condition says
+        self.repeated: set[str] = set()  # words that occur more than once
+        self.front = 0  # the end of the directives at the top of the text
+        self.asked: set[str] = set()  # the words in conditions
+        self.leaves_out = False  # a condition leaves out some text
         self._braces: set[str] = (
             set()
-        )  # macros that open or close a brace: where bodies end is not known before
+        )  # macros with unbalanced braces: only their expansion shows where bodies end
         self._macros = {name for name, _ in self.given}
         self._preprocessor: Any = None
-        self._open: list[list[Any]] = []  # the conditions around what is read, as the preprocessor has them
+        self._open: list[list[Any]] = []  # the open conditions, as the preprocessor keeps them
         self._read()
 
     def _read(self) -> None:
-        block: list[Token] = []  # between directives
-        line: list[Token] | None = None  # of a directive
+        block: list[Token] = []  # tokens since the last directive
+        line: list[Token] | None = None  # tokens of a directive
         depth, is_read, in_body = 0, True, False
         for token in tokens(self.source):
             if token.kind in ("#", "end"):
@@ -86,7 +86,7 @@ class Reading:
         return not self._open or bool(self._open[-1][0])
 
     def _check_letters(self, token: Token) -> None:
-        """Refuses what word processors and web pages put in the place of a space or a minus."""
+        """Refuses characters that word processors and web pages use for a space or a minus."""
         for at, character in enumerate(token.text, token.at):
             if not character.isascii() and not f"a{character}".isidentifier():
                 name = load("unicodedata").name(character, "a character")
@@ -103,14 +103,14 @@ class Reading:
             preprocess = load("cwrapjit.library.preprocess")
             self._preprocessor = preprocess.Preprocessor(self.include_dirs, self.given, as_libtcc=True)
             self._preprocessor.files[self.file] = self.source
-            marks = words(self.source).intersection(MARKS.values())  # whoever compiles the text defines them
+            marks = words(self.source).intersection(MARKS.values())  # defined by whoever compiles the text
             given = [f"#define {mark}" for mark in marks]
             self._follows = not self._preprocessor.ask(self.source, self.file, self.environment, given)
             self._include()
         return self._preprocessor
 
     def _asked(self, at: int, length: int, ask: Callable[..., Any], *arguments: Any) -> Any:
-        """What the preprocessor makes of something; what is wrong is told at its place."""
+        """Calls the preprocessor, and reports its errors at `at` in the text."""
         try:
             return ask(*arguments)
         except load("cwrapjit.library.preprocess").PreprocessError as error:
@@ -145,7 +145,7 @@ class Reading:
             self._asked(at, len(name), self._engine().follow, name, rest, self._open, self.file, number)
 
     def _include(self) -> None:
-        """Reads what #include lines bring, where C does not say which conditions hold."""
+        """Reads the files of #include lines, if libtcc could not evaluate the conditions."""
         while self._follows and self._waiting:
             at, length, *line = self._waiting.pop(0)
             self._asked(at, length, self._engine().include, *line)
@@ -153,7 +153,7 @@ class Reading:
     # ---- macros -----------------------------------------------------------------------------------------
 
     def _expand(self, block: list[Token]) -> None:
-        """Takes these tokens, and what macros make of them."""
+        """Appends these tokens with their macros expanded."""
         if not self._macros:
             self.tokens += block
             return
@@ -167,7 +167,7 @@ class Reading:
             k += 1
 
     def _expand_one(self, block: list[Token], k: int) -> int:
-        """Returns the last one of those that it replaces."""
+        """Expands the macro at k, and returns the index of the last token that it replaces."""
         token, engine = block[k], self._engine()
         made = self._asked(token.at, len(token.text), engine.expand, token.text)
         if k + 1 < len(block) and block[k + 1].text == "(" and engine.takes_arguments(made):
@@ -186,7 +186,7 @@ def _mark(comment: Token) -> str:
 
 
 def _spelled(source: str, line: Sequence[Token], at: int) -> str:
-    """The rest of a directive from `at` on: comments are blanks, or marks."""
+    """Returns the rest of a directive from `at` on. Comments become blanks, or marks."""
     parts = []
     for token in line:
         parts += [source[at : token.at], token.text if token.kind != "comment" else f" {_mark(token)} "]

@@ -1,6 +1,6 @@
-"""ElementwiseKernel: one statement of C for each element, CuPy's arguments and rules.
+"""ElementwiseKernel: one statement of C for each element, with CuPy's arguments and rules.
 
-A kernel is a Dispatch: the types of a call choose a function() that statement.py made for them.
+A kernel is a Dispatch: the types of a call choose among the functions that statement.py makes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from cwrapjit.kernels.statement import Shape, Statement
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-_IGNORED = ("stream", "block_size")  # of a device
+_IGNORED = ("stream", "block_size")  # options of devices
 _CALL = ("out", "size", "dtype", *_IGNORED)
-# Members that generated text names.
+# Names that are members in generated text.
 _TAKEN = frozenset(
     "operands dims_slice strides_slice ndims_slice dims_full strides_full ndims_full sizeof_element bool "
     "cookie npy_intp".split()
@@ -38,8 +38,8 @@ class _Given(NamedTuple):
     """The arguments of a call."""
 
     values: Sequence[Any]  # positional, then keywords
-    sources: Sequence[int]  # of each parameter, its value's number; -1: an output that is not given
-    size: int  # the number of size='s value, or -1
+    sources: Sequence[int]  # for each parameter, the index of its value; -1: an output that is not given
+    size: int  # the index of the value of size=, or -1
     npositional: int
 
 
@@ -52,14 +52,14 @@ class ElementwiseKernel(Travels, Dispatch):
     >>> squared_diff(np.arange(4.0), 1)
     array([1., 0., 1., 4.])
 
-    in_params and out_params list types and names: "float32 x, T y". A type of one letter stands for any,
-    which the arrays of a call decide; scalars do not. `raw` in front of a type means the whole array, for C
-    to index: x[k] is its k-th element in C order. operation is C, statements that see an element of each
-    parameter by its name, the element's number i, and how many there are, _ind.size(). preamble is C in
-    front of all; loop_prep and after_loop run before and after the elements of each row, the last axis.
-    Both forms kernel(x, y) and kernel(x, y, z) are there, and out=; size= says how many elements where all
-    arrays are raw. no_return and return_tuple are as in CuPy; reduce_dims changes nothing. options are flags
-    of a compiler (-D, -I, -ffast-math), or those of function() by name.
+    in_params and out_params list types and names: "float32 x, T y". A type of one letter stands for any type;
+    the arrays of a call decide which, scalars do not. `raw` before a type means the whole array: x[k] is its
+    k-th element in C order. operation is C: statements that see an element of each parameter by its name, the
+    element's index i, and the number of elements, _ind.size(). preamble is C before everything else;
+    loop_prep and after_loop run before and after the elements of each row, the last axis. Call kernel(x, y)
+    or kernel(x, y, z), or pass out=; size= gives the number of elements if all arrays are raw. no_return and
+    return_tuple are as in CuPy; reduce_dims has no effect. options are flags of a compiler (-D, -I,
+    -ffast-math); pass options of function() by keyword.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class ElementwiseKernel(Travels, Dispatch):
         doc = doc if doc is not None else self.__class__.__doc__
         super().__init__(ranks=ranks, lists=range(self.nin))
         vars(self).update(__name__=name, __qualname__=name, __doc__=doc)
-        if not any(each.placeholder for each in self.params):  # so faults are found now
+        if not any(each.placeholder for each in self.params):  # reports errors now
             dtypes = [np.dtype(each.dtype) for each in self.params]
             shapes = tuple(Shape(1, True) if each.raw else None for each in self.params)
             rows = tuple(not each.raw for each in self.params) if self._statement.has_rows else None
@@ -141,7 +141,7 @@ class ElementwiseKernel(Travels, Dispatch):
             stream: Any = None, block_size: Any = None,
         ) -> Any: ...  # fmt: skip
 
-    else:  # to a type checker, any name would be there
+    else:  # a type checker would accept any name
 
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__" and "params" in vars(self):
@@ -158,17 +158,17 @@ class ElementwiseKernel(Travels, Dispatch):
 
     @property
     def functions(self) -> tuple[Function, ...]:
-        """What was compiled so far: one for each combination of types."""
+        """The functions compiled so far, one for each combination of types."""
         return tuple(dict.fromkeys(self._functions.values()))
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the system's compiler is done with all that was compiled so far."""
+        """Wait until the system's compiler has finished all functions compiled so far."""
         return all(each.wait(timeout) for each in self.functions)
 
     # ---- a call with new types ------------------------------------------------------------------
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make what is called with arguments of these types."""
+        """Returns what to call with arguments of these types."""
         who = self._who
         for word in kwargs:
             if word not in _CALL:
@@ -179,7 +179,7 @@ class ElementwiseKernel(Travels, Dispatch):
     def resolved(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Mapping[str, Any] | None
     ) -> Any:
-        """The same, where no keyword but out= and size= is left; `chosen` says what letters are."""
+        """As resolve(), with no keywords but out= and size=; `chosen` gives the types of letters."""
         who = self._who
         if len(args) not in (self.nin, self.nargs):
             counts = f"{self.nin} or {self.nargs}" if self.nout else f"{self.nin}"
@@ -195,7 +195,7 @@ class ElementwiseKernel(Travels, Dispatch):
         return self._choose(_Given(values, sources, size, len(args)), chosen)
 
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Where keywords are there that a call without them can do: that call."""
+        """Returns a call without the keywords that are not needed, or None if there are none."""
         out = kwargs.get("out", self)
         dtype = kwargs.get("dtype")
         drop = [word for word in (*_IGNORED, "dtype") if word in kwargs]
@@ -214,7 +214,7 @@ class ElementwiseKernel(Travels, Dispatch):
         return _Without(self, drop, several, dtype) if drop else None
 
     def _choose(self, call: _Given, chosen: Mapping[str, Any] | None) -> Any:
-        """What is called: find out what is known of the arguments, then what their types are."""
+        """Returns what to call: examines the arguments, then resolves their types."""
         given: list[np.dtype[Any] | None] = []
         shapes: list[Shape | None] = []
         spread: list[int] = []
@@ -233,7 +233,7 @@ class ElementwiseKernel(Travels, Dispatch):
         self._check_size(call, bool(spread))
         for k in range(self.nin, self.nargs):
             if self.params[k].raw and shapes[k] is None:
-                shapes[k] = Shape(1, True)  # made by the call
+                shapes[k] = Shape(1, True)  # the call makes it
         rows = self._rows(call) if self._statement.has_rows else None
         indexed = self._statement.needs_index or call.size >= 0 or rows is not None
         function = self._function(dtypes, types, tuple(shapes), indexed, rows)
@@ -241,7 +241,7 @@ class ElementwiseKernel(Travels, Dispatch):
         return found if rows is None else _Rows(found, spread, call.sources[: self.nin])
 
     def _rows(self, call: _Given) -> tuple[bool, ...] | None:
-        """Which parameters have items of a last axis; None: there is no axis."""
+        """Tells which parameters have items along a last axis; None if there is no such axis."""
         rows = []
         for k, (each, source) in enumerate(zip(self.params, call.sources, strict=True)):
             has_axis = source >= 0 and np.ndim(call.values[source]) > 0
@@ -251,7 +251,7 @@ class ElementwiseKernel(Travels, Dispatch):
         return tuple(rows) if call.size >= 0 or any(axes) else None
 
     def _array(self, value: Any, parameter: Parameter, is_output: bool) -> np.ndarray[Any, Any] | None:
-        """The array that an argument is, or would be; None: a scalar."""
+        """Returns the array that an argument is or becomes; None for a scalar."""
         if is_output and not isinstance(value, np.ndarray):
             raise TypeError(
                 f"{self._who}: output {parameter.name!r} must be a NumPy array, not {type(value).__name__}"
@@ -283,7 +283,7 @@ class ElementwiseKernel(Travels, Dispatch):
         spread: Sequence[int],
         indexed: bool,
     ) -> Any:
-        """The function, where it takes the arguments as they are; else what brings them there."""
+        """Returns the function if it takes the arguments as they are, else an Adapted around it."""
         casts = [
             cast(call.values[source], dtype, self._who, each.name)
             for each, source, dtype in zip(self.in_params, call.sources, dtypes, strict=False)
@@ -335,7 +335,7 @@ class ElementwiseKernel(Travels, Dispatch):
 
 
 class _Rows:
-    """A call by rows, which all inputs have in full."""
+    """A call by rows. It widens all inputs to full rows."""
 
     def __init__(self, target: Any, spread: Sequence[int], inputs: Sequence[int]) -> None:
         self.target, self.spread = target, spread
@@ -354,8 +354,8 @@ class _Rows:
 
 
 class _Without:
-    """A call without some of its keywords, and with the outputs of out=(...) by position. With types that the
-    caller chose it is resolved each time."""
+    """A call without some of its keywords, and with the outputs of out=(...) by position. If the caller chose
+    types, they are resolved in each call."""
 
     def __init__(
         self, kernel: ElementwiseKernel, words: Sequence[str], spreads_out: bool, types: Any

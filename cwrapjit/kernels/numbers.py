@@ -1,4 +1,4 @@
-"""C's number types, by the words of a declaration, and NumPy's."""
+"""C's number types, by the words of declarations, and their dtypes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cwrapjit._imports import load
 
 MOST_PARAMETERS = 500  # of a C function: libtcc has room for 511 values at a time
 
-# What T stands for: the C type of each dtype.
+# The types that T can stand for: dtype -> C type.
 SPELLED = {
     "bool": "_Bool",
     "int8": "signed char", "int16": "short", "int32": "int", "int64": "long",
@@ -20,14 +20,14 @@ SPELLED = {
     "complex64": "npy_complex64", "complex128": "npy_complex128",
 }  # fmt: skip
 
-# By what most texts call them. library() knows the rest; that takes longer to import than a text to compile.
+# The usual names of types. library() knows the others, but its import takes longer than compiling a text.
 _USUAL = {
     **{spelled: name for name, spelled in SPELLED.items()},
     **{f"{name}_t": name for name in SPELLED if "int" in name},
     "bool": "bool", "unsigned": "uint32", "long long": "int64", "size_t": "uint64", "ptrdiff_t": "int64",
 }  # fmt: skip
 
-# NumPy's names of C types, as <numpy/npy_types.h> has them.
+# NumPy's names of C types, as in <numpy/npy_types.h>.
 NUMPY = {
     "npy_bool": "bool", "npy_byte": "int8", "npy_ubyte": "uint8", "npy_short": "int16",
     "npy_ushort": "uint16", "npy_int": "int32", "npy_uint": "uint32",
@@ -41,14 +41,14 @@ NUMPY = {
 
 
 def dtype_of(words: Sequence[str]) -> str | None:
-    """The dtype of what words such as ["unsigned", "long"] or ["npy_intp"] name. None: NumPy has none."""
+    """Returns the dtype for words such as ["unsigned", "long"] or ["npy_intp"]. None: NumPy has none."""
     spelled = " ".join(words)
     if spelled in NUMPY or spelled in _USUAL:
         return NUMPY.get(spelled) or _USUAL[spelled]
     if sorted(words) == ["double", "long"]:
         return "longdouble"
     if "_Complex" in words or "complex" in words:
-        return None  # libtcc has none
+        return None  # libtcc does not support it
     types = load("cwrapjit.library.types")
     known = types.KNOWN.get(words[0]) if len(words) == 1 else None
     found = known if known is not None else types.basic(list(words))
@@ -65,13 +65,13 @@ _CHECK_LENGTH = """if (%s > %d) {
 
 
 def check_length(value: str, dtype: Any, name: str) -> str:
-    """C text that refuses a length which an integer of this dtype cannot be; name: its parameter."""
+    """C text that refuses a length that does not fit this integer dtype. name: its parameter."""
     limits = np.iinfo(dtype)
     return _CHECK_LENGTH % (value, limits.max, name) if limits.bits < 64 else ""
 
 
 def name_of(dtype: np.dtype) -> str | None:
-    """The name that SPELLED has for it; None: there is no C type."""
+    """Returns the key of a dtype in SPELLED; None if C has no such type."""
     name = {"g": "longdouble", "q": "int64", "Q": "uint64"}.get(dtype.char, dtype.name)
     return name if name in SPELLED and dtype.isnative else None
 
@@ -81,7 +81,7 @@ _WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
 def array_of(who: str, name: str, value: object) -> np.ndarray:
-    """What NumPy makes of an argument."""
+    """Converts an argument by np.asarray(). Its errors name the argument."""
     try:
         return np.asarray(value)
     except (TypeError, ValueError) as error:
@@ -91,7 +91,7 @@ def array_of(who: str, name: str, value: object) -> np.ndarray:
 
 
 def deduced(who: str, values: Sequence[tuple[str, object]]) -> str:
-    """What T is for arguments of that type: what NumPy would promote them to. Python's numbers are weak."""
+    """Returns T for the arguments of that type: NumPy's promotion, in which Python's numbers are weak."""
     strong: list[np.dtype] = []
     weak: list[str] = []
     for name, value in values:
@@ -116,7 +116,7 @@ def _promoted(who: str, strong: Sequence[np.dtype], weak: Sequence[str]) -> str:
     for each in map(np.dtype, weak):
         if _RANKS[each.kind] <= _RANKS[found.kind]:
             continue
-        if found.kind == "f":  # a complex beside floats has their precision
+        if found.kind == "f":  # a complex number gets the precision of floats
             found = np.result_type(found, np.complex64)
         else:
             found = each

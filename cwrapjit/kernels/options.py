@@ -1,4 +1,4 @@
-"""What the definitions of all kernels take alike: a name, flags of a compiler, options of function()."""
+"""Arguments that all kernels have: a name, flags of a compiler, options of function()."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 
 
 def check_name(name: Any, kind: str) -> None:
-    """Refuse what is no name of a kernel."""
+    """Refuses invalid names of kernels."""
     if not isinstance(name, str):
         raise TypeError(f"{kind}(): name must be a str, not {type(name).__name__}")
     if not _NAME.match(name):
@@ -37,7 +37,7 @@ def check_texts(who: str, texts: Mapping[str, Any]) -> None:
 
 
 def warn_of_unset(who: str, outputs: Sequence[Parameter], texts: Iterable[str]) -> None:
-    """`x * 2` where `y = x * 2` is meant: a new y would hold what was in its memory before."""
+    """Warns of `x * 2` instead of `y = x * 2`: a new y would be uninitialised."""
     used = words(*texts)
     for each in outputs:
         if each.name not in used:
@@ -46,12 +46,12 @@ def warn_of_unset(who: str, outputs: Sequence[Parameter], texts: Iterable[str]) 
 
 
 def line_of(kind: str, name: str, inputs: str, outputs: str) -> str:
-    """repr() of a kernel."""
+    """Returns repr() of a kernel."""
     return f"<{kind} {name}({' '.join(inputs.split())}) -> {' '.join(outputs.split())}>"
 
 
 def missing(kernel: Any, name: str) -> NoReturn:
-    """__getattr__ of kernels: what Function has, each of a kernel's functions has."""
+    """__getattr__ of kernels: refers to .functions for attributes of Function."""
     more = ""
     if not name.startswith("_") and hasattr(Function, name):
         more = "; each of its .functions has, one for each combination of types that calls have made"
@@ -61,7 +61,7 @@ def missing(kernel: Any, name: str) -> NoReturn:
 def read(
     flags: Sequence[str], named: Mapping[str, Any], known: frozenset[str], kind: str, who: str
 ) -> dict[str, Any]:
-    """Options of function(): those that are given by name, and what flags such as -DN=3 mean."""
+    """Returns options of function(): those given by keyword, and the meaning of flags such as -DN=3."""
     for option in named:
         if option not in known:
             more = "; calls of the kernel have it" if option in _OF_CALLS else ""

@@ -1,11 +1,11 @@
-"""Parameter lists of kernels, and the types that their letters stand for.
+"""Reads the parameter lists of kernels, and resolves the types that letters stand for.
 
-A list is CuPy's: "raw T x, float32 y". Each item is a type and a name, with `raw` in front of those that are
-indexed rather than broadcast. A type of one letter is a placeholder, which each call resolves; any other is a
-dtype's name.
+Lists have CuPy's form: "raw T x, float32 y". Each item is a type and a name; `raw` marks arrays that are
+indexed and do not broadcast. A type of one letter is a placeholder that each call resolves; others are dtype
+names.
 
     parameters = parse("T x, T y", "f()", "in_params")   # [Parameter(name="x", word="T", ...), ...]
-    check_names([*inputs, *outputs], "f()")              # reserved and repeated names are refused
+    check_names([*inputs, *outputs], "f()")  # refuses reserved and repeated names
     types = resolve("f()", inputs, outputs, dtypes)      # {"T": dtype("float64")}
 """
 
@@ -29,7 +29,7 @@ class Parameter(NamedTuple):
     """One item of a list."""
 
     name: str
-    word: str  # its type as it is written
+    word: str  # the type as it is written
     dtype: np.dtype[Any] | None  # None: the word is a placeholder
     raw: bool
     position: int  # of the name, in characters
@@ -39,12 +39,12 @@ class Parameter(NamedTuple):
         return self.dtype is None
 
     def type_in(self, types: Mapping[str, np.dtype[Any]]) -> np.dtype[Any]:
-        """What it is where letters stand for these."""
+        """Returns its dtype, given the dtypes of letters."""
         return types[self.word] if self.dtype is None else self.dtype
 
 
 def refuse_at(text: str, position: int, who: str, what: str, problem: str) -> NoReturn:
-    """Raise ValueError with the place in a text."""
+    """Raises ValueError with the place in a text."""
     line = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     shown = text[line : end if end >= 0 else len(text)].replace("\t", " ")
@@ -54,16 +54,16 @@ def refuse_at(text: str, position: int, who: str, what: str, problem: str) -> No
 
 
 def _dtype(word: Any) -> np.dtype[Any] | None:
-    """The dtype that a word names, or None."""
+    """Returns the dtype that a word names, or None."""
     try:
         found: np.dtype[Any] = np.dtype(word)
         return found
-    except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that it does not know
+    except (TypeError, ValueError, SyntaxError):  # NumPy's errors for unknown words
         return None
 
 
 def _item(text: str, words: list[re.Match[str]], who: str, what: str) -> Parameter:
-    """The parameter that the words of an item declare."""
+    """Makes the parameter that the words of an item declare."""
     if len(words) < 2:
         refuse_at(text, words[0].start(), who, what, f"{words[0][0]!r} is alone; wanted a type and a name")
     *front, type_word, name_word = words
@@ -89,9 +89,9 @@ def _item(text: str, words: list[re.Match[str]], who: str, what: str) -> Paramet
 
 
 def parse(text: str, who: str, what: str) -> list[Parameter]:
-    """Read a parameter list. `who` and `what` begin messages: "f(): in_params: ...".
+    """Reads a parameter list. Messages begin with `who` and `what`: "f(): in_params: ...".
 
-    ValueError gives the position of what is wrong, with a caret below it; TypeError when text is no str.
+    Raises ValueError with the position, and a caret below it; TypeError if text is not a str.
     """
     if not isinstance(text, str):
         raise TypeError(f"{who}: {what} must be a str, not {type(text).__name__}")
@@ -110,7 +110,7 @@ def parse(text: str, who: str, what: str) -> list[Parameter]:
 def check_names(
     parameters: Sequence[Parameter], who: str, reserved: Sequence[str] = ("i", "n"), more: str = ""
 ) -> None:
-    """Refuse names that generated text has, words of C, names that are there twice, and letters as names."""
+    """Refuses names of generated text, words of C, repeated names, and letters of types as names."""
     seen: set[str] = set()
     letters = {each.word for each in parameters if each.placeholder}
     for name in (each.name for each in parameters):
@@ -133,7 +133,7 @@ def check_names(
 
 class _Bound(NamedTuple):
     dtype: np.dtype[Any]
-    by: list[str]  # who says so
+    by: list[str]  # the parameters, or dtype=, that decided it
 
 
 def _name_of(dtype: np.dtype[Any]) -> str:
@@ -141,7 +141,7 @@ def _name_of(dtype: np.dtype[Any]) -> str:
 
 
 def _table(bound: Mapping[str, _Bound]) -> str:
-    """What was deduced: "T = float64 ('x', 'y'), U = int32 ('k')"."""
+    """Lists what was deduced: "T = float64 ('x', 'y'), U = int32 ('k')"."""
     return ", ".join(f"{letter} = {_name_of(b.dtype)} ({', '.join(b.by)})" for letter, b in bound.items())
 
 
@@ -153,7 +153,7 @@ def resolve(
     chosen: Mapping[str, Any] | None = None,
     casting: str | None = None,
 ) -> dict[str, np.dtype[Any]]:
-    """Say what each letter stands for in a call.
+    """Returns the dtype of each letter in a call.
 
     `given` has the dtypes of the arrays, one for each input and output; None is a scalar, or an output that
     the call has to make. Both never decide. Outputs are looked at first, then inputs; all that have one
@@ -177,7 +177,7 @@ def resolve(
             _check(dtype, who, f"'{parameters[k].name}'")
             declared = parameters[k].dtype
             if declared is None:
-                # A new dtype has no hash yet; NumPy 1.26 computes a wrong one if memory is short.
+                # A new dtype has no hash yet, and NumPy 1.26 computes a wrong one if memory is short.
                 native = dtype if dtype.isnative else dtype.newbyteorder("=")
                 _bind(bound, parameters[k], native, who)
             else:

@@ -1,10 +1,9 @@
-"""How a reduction runs: which functions, on which views of its arrays.
+"""Plans how a reduction runs: which functions, on which views of its arrays.
 
-What decides the order of operations looks at the shape alone (`_row`): the last reduced axes that have 256
-items, with no kept axis between them, make up rows; if there are none, the last with such axes between. Rows
-longer than 16384 items are cut. Each piece is reduced by the tree of tree.py; if there are several, their
-results, in C order, are the items of another such reduction. All else here looks at strides, too, and decides
-nothing but the form of the loops.
+The order of operations depends on the shape alone (`_row`): a row is made of the last reduced axes that have
+256 items together and no kept axis between them; if there are none, kept axes may lie between. Rows longer
+than 16384 items are cut. The tree of tree.py reduces each piece; the results of several pieces, in C order,
+are the items of another such reduction. Strides decide only the form of the loops.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from cwrapjit.kernels import tree
 from cwrapjit.kernels.reduction_text import FIRST, OUT_AXES, PLACE, SIZES, Fact
 
 _Strides = dict[int, int]  # of outputs, by axis
-_PIECES = -1  # in the place of an axis: the pieces of rows
+_PIECES = -1  # stands for an axis: the pieces of rows
 _SHORT_ROW = 256
-_LINE = 8  # items, outputs side by side are cut into multiples of
-_LONG = 8  # items in one line within a row of several axes, which are then read one after the other
+_LINE = 8  # items: blocks of outputs are multiples of this
+_LONG = 8  # items in line, from which on a row of several axes is read item by item
 
 
 class Task:
-    """The geometry of a call: `shape` is what all inputs are broadcast to."""
+    """The geometry of a call. All inputs broadcast to `shape`."""
 
     def __init__(
         self,
@@ -51,8 +50,8 @@ class Task:
         self.fits = [not scalar and value.shape == shape for scalar, value in pairs]
 
     def numbering(self, outputs: bool = False) -> np.ndarray:
-        """Of each axis of the inputs, or of the outputs: whether it is reduced, the distance of its items as
-        those of its kind are numbered, its length."""
+        """Describes each axis of the inputs, or of the outputs: whether it is reduced, the difference of its
+        items' numbers, its length. Kept and reduced axes are numbered separately."""
         steps, rows = [1, 1], []
         for axis in reversed(range(len(self.shape))):
             is_reduced, length = int(axis in self.reduced), max(self.shape[axis], 1)
@@ -63,14 +62,14 @@ class Task:
 
 
 def _broadcast(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """As np.broadcast_to, whose checks take longer than a short call."""
+    """np.broadcast_to() without its checks, which take longer than a short call."""
     return np.nditer(
         [array], ["multi_index", "zerosize_ok"], [["readonly"]], itershape=shape, order="C"
     ).itviews[0]
 
 
 def _row(shape: Sequence[int], reduced: Sequence[int]) -> list[int]:
-    """The rule: the axes of a row."""
+    """Returns the axes of a row, by the rule at the top of this file."""
     row: list[int] = []
     for only_neighbours in (True, False):
         row = []
@@ -84,7 +83,7 @@ def _row(shape: Sequence[int], reduced: Sequence[int]) -> list[int]:
 
 
 class _View:
-    """An array of the shape `whole` cut, its axes in another order, joined and split: never a copy."""
+    """Makes a view of an array of shape `whole`: cuts, reorders, joins and splits axes. Never copies."""
 
     __slots__ = ("_cut", "_order", "_reorder", "_shape", "_whole")
 
@@ -108,22 +107,22 @@ class _View:
         return array
 
     def spread(self, array: np.ndarray) -> np.ndarray:
-        """The same of one that is broadcast to the shape."""
+        """Makes the view of an array that is broadcast to `whole`."""
         return self(_broadcast(array, self._whole))
 
     @property
     def is_whole(self) -> bool:
-        """Are arrays of its shape left as they are?"""
+        """True if arrays of the shape `whole` are used as they are."""
         return self.joins and self._reorder is None and self._shape == self._whole
 
     @property
     def joins(self) -> bool:
-        """Are axes joined or split at the most, but for those that reorder names?"""
+        """True if axes are only joined or split, apart from `reorder`."""
         return self._cut is None and self._order is None
 
 
 def _layout(shape: Sequence[int], distances: Sequence[int], dtype: Any) -> np.ndarray:
-    """What np.empty_like() makes arrays after whose axes lie as those of the inputs do; it has no memory."""
+    """Returns an array without memory, for np.empty_like(): its axes are ordered as those of the inputs."""
     strides, step = [0] * len(shape), dtype.itemsize
     for axis in sorted(range(len(shape)), key=lambda axis: (distances[axis], -axis)):
         strides[axis] = step
@@ -133,12 +132,12 @@ def _layout(shape: Sequence[int], distances: Sequence[int], dtype: Any) -> np.nd
 
 
 class _Stage:
-    """One level of the tree: items by position, in; results, or partial results, out.
+    """One level of the tree: takes items, and makes results or partial results.
 
-    Axes are numbered as in `shape`. `strides` and `sizes` belong to the inputs that are arrays, `results` are
-    the strides of the outputs, by axis of `shape`; `numbered` texts would divide by the columns of a line.
-    `made` are the axes of what is made: the kept ones, in front of which partial results have the outer axes
-    and pieces.
+    Axes are numbered as in `shape`. `strides` and `sizes` are those of inputs that are arrays. `results` are
+    the strides of outputs, by axis of `shape`. `numbered`: texts use the numbers of items, and would have to
+    divide in form "flat". `made` are the axes of the result: the kept ones; partial results have the outer
+    axes and the pieces before them.
     """
 
     def __init__(
@@ -151,7 +150,7 @@ class _Stage:
         numbered: bool,
         shares: int,
     ) -> None:
-        self.shares = shares  # slices that there should be at least
+        self.shares = shares  # the least number of slices
         self.shape, self.strides, self.sizes, self.numbered, self.width = (
             shape,
             strides,
@@ -161,7 +160,8 @@ class _Stage:
         )
         self.row = _row(shape, reduced)
         self.outer = [axis for axis in reduced if axis not in self.row]
-        # How far the first axis of a row goes in a piece, and from item to item of a row by their numbers.
+        # A piece's length along the row's first axis, and the difference between the numbers of neighbours in
+        # a row.
         self.step = max(1, tree.ROW // prod(shape[axis] for axis in self.row[1:]))
         self.apart = prod(shape[axis] for axis in self.outer if axis > self.row[0])
         self.kept = [axis for axis in range(len(shape)) if axis not in reduced]
@@ -172,7 +172,7 @@ class _Stage:
         self.made_shape = [self.pieces if axis == _PIECES else shape[axis] for axis in self.made]
 
     def part_layout(self, dtype: Any) -> np.ndarray:
-        """How partial results lie."""
+        """Returns the layout of partial results."""
         distances = [
             self.distance(self.row[0]) * self.step if axis == _PIECES else self.distance(axis)
             for axis in self.made
@@ -180,14 +180,14 @@ class _Stage:
         return _layout(self.made_shape, distances, dtype)
 
     def boxes(self) -> list[tuple[int, int, int, int]]:
-        """What is done at once: which part of the row's first axis, how many pieces of which length."""
+        """Returns (begin, end, pieces, length of a piece) for parts of the row's first axis."""
         whole, rest = divmod(self.length, self.step)
         cut = whole * self.step
         boxes = [(0, cut, whole, self.step), (cut, self.length, 1, rest)]
         return [each for each in boxes if each[0] < each[1]]
 
     def joined_row(self, first_length: int) -> list[int]:
-        """Lengths of the row's axes, where those that lie in one line in all inputs are one."""
+        """Returns the lengths of the row's axes, with those joined that lie in one line in all inputs."""
         lengths: list[int] = []
         ends: list[list[int]] = []  # the strides of each joined axis
         for k, axis in enumerate(self.row):
@@ -205,7 +205,7 @@ class _Stage:
         return lengths or [1]
 
     def places(self, lengths: Sequence[int]) -> list[np.ndarray]:
-        """Where each item of a row of several axes lies, in bytes, for each input."""
+        """Returns for each input the offsets in bytes of the items of a row of several axes."""
         tables = []
         for k in range(len(self.strides)):
             table = np.zeros(1, np.int64)
@@ -215,7 +215,7 @@ class _Stage:
         return tables
 
     def first_items(self) -> np.ndarray:
-        """The numbers of the first items of what is made."""
+        """Returns the numbers of the first items of what this stage makes."""
         if self.parts == 1:
             return np.zeros((), np.int64)
         reduced = (*self.outer, *self.row)
@@ -228,7 +228,7 @@ class _Stage:
         return sum(abs(strides[axis]) for strides in self.strides)
 
     def side(self, results: Sequence[_Strides], row: list[int]) -> list[int]:
-        """Axes whose outputs are worked on side by side, as one: outer to inner."""
+        """Returns axes whose outputs are computed side by side, as one axis, outermost first."""
         others = [axis for axis in (*self.outer, *self.kept) if self.shape[axis] > 1]
         if not others:
             return []
@@ -240,7 +240,7 @@ class _Stage:
         return self._run(best, others, results)
 
     def _run(self, best: int, others: Sequence[int], results: Sequence[_Strides]) -> list[int]:
-        """The axes that lie in one line with this one, in all arrays."""
+        """Returns the axes that lie in one line with `best` in all arrays, outermost first."""
         run = [best]
         all_strides: list[Sequence[int] | _Strides] = [*self.strides, *results]
         while True:
@@ -265,16 +265,16 @@ class _Stage:
         return tree.Form("flat" if in_line and not self.numbered else "rows", unit)
 
     def _split(self, kind: str, length: int, slices: Sequence[int]) -> list[int]:
-        """Outputs side by side, in blocks of what a function works on at once if a length of about that
-        divides the whole. Blocks are smaller where there were not enough slices else, of some work each."""
+        """Splits outputs side by side into blocks that a function works on at once, if about such a length
+        divides the whole. Blocks are smaller if there would be too few slices, but not without work."""
         items = prod(self.shape[axis] for axis in self.row) // self.pieces
-        most = tree.width(self.width, "rows")  # of few items, too: what they pass over twice then stays near
+        most = tree.width(self.width, "rows")  # if items are few, to keep them in the cache
         if kind == "wide" and items >= tree.LANES:
             most = max(most, tree.width(self.width, kind) // len(self.strides))
         least = max(most // 8, tree.ROW // max(1, items))
         wanted = min(most, max(least, length * prod(slices) // self.shares))
         if length > wanted:
-            # Lines of memory are read once where no block begins within one; long blocks are worth more.
+            # Blocks of whole cache lines read each line once, but long blocks are worth more.
             for step, lowest in ((_LINE, wanted // 2), (1, wanted // 4)):
                 for block in range(wanted // step * step, lowest, -step):
                     if length % block == 0:
@@ -284,11 +284,11 @@ class _Stage:
     def views(
         self, box: tuple[int, int, int, int], row: list[int], run: list[int], kind: str
     ) -> tuple[_View, _View]:
-        """Of the inputs; of the outputs, and of tables that have their axes."""
+        """Returns the view of inputs, and that of outputs and of tables with the outputs' axes."""
         begin, end, pieces, _ = box
         partial = self.parts > 1
         slices = [axis for axis in (*self.outer, *self.kept) if axis not in run]
-        front = [self.shape[axis] for axis in slices if axis in self.made]  # others have one item
+        front = [self.shape[axis] for axis in slices if axis in self.made]  # other axes have length 1
         length = prod(self.shape[axis] for axis in run)
         side = [] if kind == "one" else [length] if kind == "flat" else self._split(kind, length, front)
         cut = pick = None
@@ -313,7 +313,7 @@ class _Stage:
 
 
 class _Step:
-    """A function, and the views that it gets."""
+    """A function and the views that it is called with."""
 
     __slots__ = ("_readings", "_tables", "_writing", "function")
 
@@ -329,24 +329,24 @@ class _Step:
 
     @property
     def fills_whole(self) -> bool:
-        """Are outputs what the function fills?"""
+        """True if the function fills the outputs themselves."""
         return self._writing is None
 
     @property
     def fills_joined(self) -> bool:
-        """Are they that but for their shape? Then it can make new ones that lie in C order."""
+        """True if it fills the outputs but for their shape. It can then make new ones in C order."""
         return self._writing is None or self._writing.joins
 
     @property
     def new(self) -> Callable[..., Any]:
-        """From inputs to new outputs: the usual call as short as it can be."""
+        """Returns the shortest call that makes new outputs from inputs."""
         function, tables, reading = self.function, self._tables, self._readings[0]
         if len(self._readings) > 1 or tables:
             return lambda *inputs: function(*self._sources(inputs), *tables)
         return function if reading is None else lambda array: function(reading(array))
 
     def fill(self, *arrays: np.ndarray) -> Any:
-        """From inputs to outputs behind them, which it returns where they are whole."""
+        """Calls the function with inputs and outputs. Returns the outputs if fills_whole."""
         writing, out = self._writing, arrays[len(self._readings) :]
         if writing is not None:
             out = tuple([writing(each) for each in out])
@@ -361,7 +361,7 @@ def _level(
     family: Any, task: Task, stage: _Stage, out_strides: Sequence[Sequence[int]], fits: Sequence[bool],
     scalars: tuple[bool, ...] | None,
 ) -> list[_Step]:  # fmt: skip
-    """Steps that read the same arrays. fits: those that have the stage's shape; scalars: as of
+    """Makes steps that read the same arrays. fits: whether each has the stage's shape; scalars: as in
     Family.function()."""
     texts, partial, maps = family.texts, stage.parts > 1, scalars is not None
     told, first = texts.told(maps, not partial), stage.first_items()
@@ -388,7 +388,7 @@ def _level(
 def _levels(
     family: Any, task: Task, out_strides: Sequence[Sequence[int]]
 ) -> tuple[list[tuple[list[_Step], np.ndarray]], _Step]:
-    """Steps that make partial results, and how these lie, level by level; what makes the outputs of them."""
+    """Returns for each level steps and the layout of partial results; then the step for outputs."""
     before: list[tuple[list[_Step], np.ndarray]] = []
     scalars: tuple[bool, ...] | None = task.scalars
     fits = task.fits
@@ -406,19 +406,19 @@ def _levels(
 
 
 def _shares(threads: Any) -> int:
-    """Slices that these threads can share among them; None: as config says."""
+    """Returns how many slices these threads should have to share; None: config.threads."""
     threads = config.threads if threads is None else threads
     count = threads if isinstance(threads, int) else os.cpu_count() or 1
     return 1 if count == 1 else 2 * count
 
 
 def _numbered(partial: np.ndarray, out_shape: tuple[int, ...]) -> np.ndarray:
-    """Partial results as the next level sees them."""
+    """Reshapes partial results for the next level."""
     return partial.reshape(-1, *out_shape)
 
 
 def _table(fact: Fact, task: Task, view: Callable[..., np.ndarray], first: np.ndarray) -> np.ndarray:
-    """What texts are told; view: of what has the axes of outputs; first: the numbers of first items."""
+    """Makes a table for the texts. view: for the outputs' axes; first: the numbers of first items."""
     if fact is FIRST:
         return view(first)
     if fact is PLACE:
@@ -429,7 +429,7 @@ def _table(fact: Fact, task: Task, view: Callable[..., np.ndarray], first: np.nd
 
 
 def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., Any]:
-    """What runs calls of this geometry: inputs, then outputs where these are given; returns the outputs."""
+    """Returns the callable for this geometry: takes inputs, then any given outputs; returns the outputs."""
     nin, out_shape, result_shape = len(task.scalars), task.out_shape, task.result_shape
     distances = [sum(abs(strides[axis]) for strides in task.strides) for axis in task.kept]
     layouts = [_layout(out_shape, distances, dtype) for dtype in family.dtypes_out]
@@ -443,7 +443,7 @@ def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., A
         fill = last.fill
 
     def sources(inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """What the last level reads."""
+        """Returns the arrays that the last level reads."""
         made = inputs
         for steps, layout in before:
             partial = np.empty_like(layout)
@@ -459,7 +459,7 @@ def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., A
             if own is last.function:
                 return lambda array, *outs: own(array, out=outs[0] if len(outs) == 1 else outs)
             return fill
-        if not outs and (not before or len(out_shape) < 2):  # as layouts say
+        if not outs and (not before or len(out_shape) < 2):  # laid out as in `layouts`
             new: Callable[..., Any] = own if not before else lambda *arrays: own(*sources(arrays))
             if is_same:
                 return new
@@ -476,7 +476,7 @@ def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., A
         else:
             outputs = [np.empty_like(each) for each in layouts]
             fill(*inputs, *outputs)
-            results = tuple([each.reshape(result_shape)[()] for each in outputs])  # numbers where that is ()
+            results = tuple([each.reshape(result_shape)[()] for each in outputs])  # numbers for ()
         return results[0] if len(results) == 1 else results
 
     return run

@@ -1,7 +1,7 @@
-"""ReductionKernel: items are mapped, reduced along axes, and what is left becomes the outputs.
+"""ReductionKernel: maps items, reduces them along axes, and makes outputs of the results.
 
-A kernel makes functions of tree.py's texts, one for each set of types and each way in which the items of a
-call may lie in memory; plan.py says which ones a call takes, and which views of its arrays they get.
+A kernel makes functions from tree.py's texts, for each set of types and each way in which items may lie in
+memory. plan.py chooses the functions of a call, and the views of its arrays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CALL = ("axis", "keepdims", "out", "dtype", "stream")
 
 
 def _axes_of(axis: Any, ndim: int, who: str) -> tuple[int, ...]:
-    """The axes that are meant, in rising order."""
+    """Returns the axes in rising order, counted from 0."""
     if axis is None:
         return tuple(range(ndim))
     axes = []
@@ -52,8 +52,8 @@ def _axes_of(axis: Any, ndim: int, who: str) -> tuple[int, ...]:
 
 
 def _key(arrays: Sequence[Any], nargs: int, axis: Any, keepdims: bool) -> Any:
-    """What decides how a call runs, of which the first nargs arrays are by position; None: what it is must be
-    seen first. Axes of other types may be equal to ints, but are refused."""
+    """Returns the key of a call's plan. The first nargs arrays are positional. None: the arguments must be
+    examined first. Axes of other types may be equal to ints, but are refused."""
     if not (axis is None or type(axis) is int or (type(axis) is tuple and all(type(k) is int for k in axis))):
         return None
     key: tuple[Any, ...] = (axis, not keepdims, nargs)
@@ -82,7 +82,7 @@ def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 class ReductionKernel(Travels):
-    """Map the items of arrays, reduce them along axes, and make outputs of what is left, by C expressions.
+    """Map the items of arrays, reduce them along axes, and make outputs of the results, by C expressions.
 
     >>> norm = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
     >>> norm(np.ones((2, 4)), axis=1)
@@ -122,13 +122,13 @@ class ReductionKernel(Travels):
         kernel_options.warn_of_unset(self._who, texts.outputs, (post_map_expr, preamble))
         self._families: dict[Any, Family] = {}
         self._plans: dict[Any, Callable[..., Any]] = {}
-        if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):  # faults are found now
+        if all(not each.placeholder for each in (*texts.inputs, *texts.outputs)):  # reports errors now
             self._family({}, [Shape(1, True) if each.raw else None for each in texts.inputs])
 
     def _made_by(self) -> Any:
         return type(self), (), self._settings
 
-    if not TYPE_CHECKING:  # to a type checker, any name would be there
+    if not TYPE_CHECKING:  # a type checker would accept any name
 
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__" and "_texts" in vars(self):
@@ -184,10 +184,8 @@ class ReductionKernel(Travels):
         stream: Any = None,
         **unknown: NoReturn,
     ) -> Any:
-        """Reduce along the axes; new outputs, or those of `out`, a tuple of them where there are several.
-
-        `stream` is of a device, and ignored.
-        """
+        """Reduce along the axes. Returns new outputs, or those in `out`, a tuple if there are several.
+        `stream` is an option of devices, and ignored."""
         if unknown:
             word = next(iter(unknown))
             more = ": identity= of the kernel says where it begins" if word == "initial" else ""
@@ -199,7 +197,7 @@ class ReductionKernel(Travels):
                 return run(*arrays)
         return self._call(args, axis, bool(keepdims), out, dtype)
 
-    # ---- a call that is not usual yet ------------------------------------------------------------------
+    # ---- a call without a plan -------------------------------------------------------------------------
 
     def _call(self, args: tuple[Any, ...], axis: Any, keepdims: bool, out: Any, dtype: Any) -> Any:
         given = self._given_outputs(args, out)
@@ -222,7 +220,7 @@ class ReductionKernel(Travels):
     def _planned(
         self, inputs: list[Any], given: Sequence[np.ndarray], axis: Any, keepdims: bool, dtype: Any
     ) -> Callable[..., Any]:
-        """How calls of these types and this geometry run."""
+        """Returns a callable for calls of these types and this geometry."""
         texts, who = self._texts, self._who
         arrays = [
             each
@@ -318,12 +316,12 @@ class ReductionKernel(Travels):
         return run
 
     def _wholes(self, inputs: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
-        """What _raw_x means: the whole array, broadcast as its items are."""
+        """Returns the values of _raw_x: whole arrays, broadcast as their items are."""
         whole = [inputs[k] for k in self._texts.wholes]
         return [each if is_scalar(each) else np.broadcast_to(each, shape) for each in whole]
 
     def _given_outputs(self, args: tuple[Any, ...], out: Any) -> Sequence[np.ndarray]:
-        """None, or all of them."""
+        """Returns the outputs that the caller passes: all or none."""
         nin, nout, who = self.nin, self.nout, self._who
         if len(args) == nin and (out is None or (type(out) is np.ndarray and nout == 1)):
             return () if out is None else (out,)

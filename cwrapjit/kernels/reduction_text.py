@@ -1,6 +1,5 @@
-"""The C text of a reduction of some types: the user's expressions as functions, and the forms of the tree
-that call these.
-"""
+"""Writes the C text of a reduction for one type set: the user's expressions as functions, and the forms of
+the tree, which call them."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from cwrapjit.kernels.statement import Shape, is_checked
 _MODULES = frozenset(("include_dirs", "define_macros", "libraries", "library_dirs", "sources"))
 _LINE = re.compile(r"^[ \t]*#[ \t]*(line\b|\d)", re.MULTILINE)
 _PLACES = ("map_expr", "reduce_expr", "post_map_expr")
-# Of items that lie here and there gcc gathers eight at once: on AMD's processors twice as long as one by one.
+# gcc gathers eight scattered items at once, which takes AMD's processors twice as long as one by one.
 _HALF_VECTORS = """
 #if defined(__x86_64__) && CWJ_GCC >= 8
 #pragma GCC target("prefer-vector-width=256")
@@ -33,26 +32,26 @@ _NUMPY = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|complex(64|128)")
 
 
 class _Operand(NamedTuple):
-    """An input of a form: as its signature has it, and its type."""
+    """An input of a form: its declaration in the signature, and its dtype."""
 
     declared: str
     dtype: Any
 
 
 class Header:
-    """The C text in front of all functions of a type set, which knows what each of its lines was."""
+    """The C text before all functions of a type set. It knows the user's text behind each of its lines."""
 
     def __init__(self, name: str) -> None:
         self._name, self._file = name, f"<cwrapjit {name} header>"
         self._lines: list[str] = []
-        self._parts: list[tuple[int, int, str, str]] = []  # first line, lines, which text, the text
+        self._parts: list[tuple[int, int, str, str]] = []  # first line, number of lines, name, the text
 
     def own(self, *lines: str) -> None:
         self._lines.extend(lines)
 
     def users(self, what: str, text: str, compiled: str | None = None) -> None:
-        """What the user wrote, and what C gets for it, of as many lines."""
-        # What else Python takes for the end of a line is none to C.
+        """Adds a text of the user. C gets `compiled` instead, which has as many lines."""
+        # Other characters that end lines in Python do not end them in C.
         lines = (text if compiled is None else compiled).split("\n")
         self._parts.append((len(self._lines) + 1, len(lines), what, text))
         self._lines.extend(lines)
@@ -64,15 +63,15 @@ class Header:
         return "\n".join(self._lines) + "\n"
 
     def place(self, file: bytes | str, line: int) -> tuple[str, int, str] | None:
-        """Which of the user's texts a line of this one is from, which line of that, and what it says."""
+        """Returns the user's text that a line is from, the line number in that, and the line; or None."""
         for first, count, what, text in self._parts if os.fsdecode(file) == self._file else ():
-            if first <= line <= first + count:  # where a text ends too early, that is said of the next line
+            if first <= line <= first + count:  # a text that ends too early causes errors in the next line
                 at = min(line - first, count - 1)
                 return f"<cwrapjit {self._name} {what}>", at + 1, text.split("\n")[at].rstrip("\r")
         return None
 
     def restore(self, error: CompileError) -> None:
-        """Make an error in this text one of the user's texts."""
+        """Moves an error in this text to the user's texts."""
         for each in {id(e): e for e in (error, *error.errors)}.values():
             found = self.place(each.filename or "", each.lineno or 0)
             if found is not None:
@@ -80,7 +79,7 @@ class Header:
 
 
 class Texts:
-    """What the user wrote, once it was checked, and what is the same for all types."""
+    """The user's texts, checked, and all that does not depend on types."""
 
     def __init__(self, given: dict[str, Any], name: str, options: dict[str, Any]) -> None:
         who = f"{name}()"
@@ -114,7 +113,7 @@ class Texts:
             if not given[what].strip():
                 raise ValueError(f"{who}: {what} is empty; wanted a C expression")
             ctext.check_expression(given[what], who, what)
-        if "#" not in given["post_map_expr"]:  # of #if and #else one counts
+        if "#" not in given["post_map_expr"]:  # only one of #if and #else counts
             ctext.check_brackets(given["post_map_expr"], who, "post_map_expr")
         self.map, self.reduce, self.post = given["map_expr"], given["reduce_expr"], given["post_map_expr"]
         self.preamble = given["preamble"]
@@ -130,7 +129,7 @@ class Texts:
                 ):
                     begin, end = parts[k - 1].at, parts[k + 5].end
                     alone = f"{alone[:begin]}{' ' * (end - begin)}{alone[end:]}"
-            ctext.rewrite(alone, (), who, what, indices)  # what indices do not have is refused now
+            ctext.rewrite(alone, (), who, what, indices)  # refuses now what indices do not have
         self._look()
 
     def _check_reduce_type(self) -> None:
@@ -149,7 +148,7 @@ class Texts:
                 )
 
     def _look(self) -> None:
-        """Which of the names that are not the user's own his texts have."""
+        """Finds out which predefined names the texts use."""
         in_map, in_post = words(self.map), words(self.post)
         both = in_map | in_post
         spelled = [" ".join(each.text for each in code(text)) for text in (self.map, self.post)]
@@ -162,7 +161,7 @@ class Texts:
         sized = not in_post.isdisjoint(_IN_POST)
         self.post_facts = _those((PLACE, ends_located), (OUT_AXES, ends_located), (SIZES, sized))
         self.declared = len(self.inputs)
-        # _raw_x is the whole of x: an input more.
+        # _raw_x is the whole of x, and an additional input.
         self.wholes = [
             k for k, each in enumerate(self.inputs) if f"_raw_{each.name}" in both and not each.raw
         ]
@@ -174,16 +173,16 @@ class Texts:
                 raise ValueError(f"{self.who}: there is no input for {name}")
 
     def told(self, maps: bool, ends: bool) -> list[Fact]:
-        """What a function needs that maps items, or makes outputs."""
+        """Returns the facts that a function needs which maps items, or makes outputs."""
         return list(dict.fromkeys([*(self.map_facts if maps else ()), *(self.post_facts if ends else ())]))
 
 
 class Fact(NamedTuple):
-    """What texts may be told beside items."""
+    """A fact that texts can use besides the items."""
 
     operand: str  # of functions
     parameters: str  # of cwr_map or cwr_post
-    arguments: str  # of these
+    arguments: str  # for these parameters
 
 
 FIRST = Fact("cwr_first({m})", "const npy_intp _J", "item__cwr_first({side}) + ({{number}}) * {apart}")
@@ -212,7 +211,7 @@ _IN_POST = {
     "_in_ind": ctext.Index({"size": "cwr_in_size"}),
     "_out_ind": ctext.Index({"size": "cwr_out_size"}, "cwr_along"),
 }
-# Of each axis: whether it is reduced, the distance of its items as these are numbered, its length.
+# For each axis: whether it is reduced, the difference of its items' numbers, its length.
 _AXES = """
 static inline npy_intp cwr_along_axis(const npy_int64 *axis, npy_intp number, npy_intp place)
 {
@@ -228,7 +227,7 @@ typedef struct {
 
 
 def _identity(given: Any, who: str) -> str:
-    """The identity in C; "": there is none."""
+    """Returns the identity in C, or "" if there is none."""
     if given is None:
         return ""
     if isinstance(given, str):
@@ -247,7 +246,7 @@ def _identity(given: Any, who: str) -> str:
 
 
 def _whole(value: int) -> str:
-    """A whole number in C, which has no negative literals, and none of more than 64 bits."""
+    """Returns an integer in C, which has no negative literals, and none of more than 64 bits."""
     if not -(2**63) <= value < 2**64:
         return f"({float(value)!r})"
     if value >= 2**63:
@@ -278,7 +277,7 @@ class Family:
         self._define = self._definer()
         self._functions: dict[Any, Function] = {}
         used = ["cwr_map", "cwr_reduce", "cwr_post", *(["cwr_identity"] if texts.identity else [])]
-        pointers = ", ".join(f"(const void *)&{each}" for each in used)  # libtcc compiles what is used
+        pointers = ", ".join(f"(const void *)&{each}" for each in used)  # libtcc compiles only used functions
         probe = f"""
             const void *const cwr_used[] = {{{pointers}}};
             item__size() = cwr_used[0] ? (npy_int64)sizeof(cwr_acc) : 0;
@@ -286,10 +285,10 @@ class Family:
         self.size = int(self._compile("-> size()", probe, (np.int64,), "off")())
         if self.size > tree.MOST_BYTES or self.size < 1:
             raise ValueError(f"{texts.who}: reduce_type has {self.size} bytes; wanted 1 to {tree.MOST_BYTES}")
-        self.partial = np.dtype(f"V{self.size}")  # of results that another level reduces
+        self.partial = np.dtype(f"V{self.size}")  # dtype of results that another level reduces
 
     def _definer(self) -> Callable[..., Function]:
-        """What defines functions that share the header. Sources are compiled once, by a module."""
+        """Returns what defines functions that share the header. A module compiles sources only once."""
         texts = self.texts
         if not texts.options.get("sources"):
             return functools.partial(_cwrapjit.function, header=self._header.text)
@@ -329,7 +328,7 @@ class Family:
         return header
 
     def _known_accumulator(self) -> list[np.dtype[Any]]:
-        """The dtype of the reduced values, where it is one."""
+        """Returns a list of the reduced values' dtype, or an empty list."""
         given = (self.texts.reduce_type or "").strip()
         if not given:
             return [self.dtypes_out[0]]
@@ -345,7 +344,7 @@ class Family:
         return [raw for raw in made if raw.ndim is not None]
 
     def _raw_numbers(self) -> list[tuple[str, np.dtype[Any]]]:
-        """Raw inputs that are numbers here: names of values."""
+        """Returns the raw inputs that are numbers here, as (name, dtype)."""
         every = zip(self.texts.inputs, self.dtypes_in, self._shapes, strict=True)
         return [(each.name, dtype) for each, dtype, shape in every if each.raw and shape is None]
 
@@ -354,21 +353,21 @@ class Family:
         return ctext.rewrite(text, [*self._raw_arrays(), *scalars], self.texts.who, what, indices)
 
     def _as_c(self, what: str, text: str) -> str:
-        """What knows no arrays and no indices."""
+        """Rewrites a text that knows no arrays and no indices."""
         return ctext.rewrite(text, (), self.texts.who, what, {})
 
     def _parameters(self, facts: Sequence[Fact]) -> list[str]:
-        """What cwr_map and cwr_post take behind the rest."""
+        """Returns the additional parameters of cwr_map and cwr_post."""
         arrays = [f"const cwr_array *const {raw.operand}" for raw in self._raw_arrays()]
         return [*(fact.parameters for fact in facts), *arrays]
 
     def _arguments(self, facts: Sequence[Fact], side: str, apart: int = 1) -> list[str]:
-        """These for them."""
+        """Returns the arguments for _parameters()."""
         given = [fact.arguments.format(side=side, apart=apart) for fact in facts]
         return given + [f"&{raw.operand}" for raw in self._raw_arrays()]
 
     def _along(self, index: str, number: str) -> str:
-        """The #define of what .get() of an index is along an axis."""
+        """Returns the #define of an index's .get() along an axis."""
         axis = ctext.checked_axis(f"{index}.get()", "cwr_naxes", "axis") if self._checked else "axis"
         return f"#define cwr_along(axis) cwr_along_axis(cwr_axes + 3 * ({axis}), {number}, cwr_place)"
 
@@ -417,7 +416,7 @@ class Family:
             header.own(";", "return cwr_value;", "}")
 
     def _identity(self) -> str:
-        """A number is one for complex numbers, too."""
+        """Makes a complex number of a number if the reduced values are complex."""
         text = self.texts.identity
         is_complex = any(dtype.kind == "c" for dtype in self._known_accumulator())
         if is_complex and re.fullmatch(r"[(]?[-+]?[\d.]+(e[-+]?\d+)?[)]?", text):
@@ -456,7 +455,7 @@ class Family:
             raise
 
     def _end(self, form: tree.Form, partial: bool) -> tuple[str, list[str], list[Any]]:
-        """What becomes of results: C, the outputs of the signature, their types."""
+        """Returns how results are stored: C text, the outputs of the signature, their types."""
         one = form.kind == "one"
         if partial:
             step = "" if one else " + ({column}) * strides_slice__cwr_q[0]"
@@ -484,11 +483,11 @@ class Family:
         rest: bool,
         apart: int,
     ) -> Function:
-        """The function of a form; scalars: which inputs have one value, None: reads partial results; apart:
-        from item to item of a row by their numbers.
+        """Returns the function of a form. scalars: which inputs have one value; None: it reads partial
+        results. apart: the difference between the numbers of neighbours in a row.
 
-        A call that ends with less than a whole piece has another function for it, since what each sees of
-        dims and strides then stays the same from call to call: the cc tier makes constants of it.
+        If the last piece of rows is shorter, `rest` makes another function for it. The dims and strides of
+        each function then stay the same from call to call, and the cc tier makes constants of them.
         """
         apart = apart if self.texts.numbered else 1
         key = (form, axes, scalars, partial, rest, apart)
@@ -528,7 +527,7 @@ class Family:
         return self._compile(signature, text, every, behind_header=_HALF_VECTORS if tabled else "")
 
     def _spread(self, scalars: tuple[bool, ...]) -> list[parameters.Parameter]:
-        """Inputs that are arrays, item by item."""
+        """Returns the inputs that are arrays and read item by item."""
         return [each for each, scalar in zip(self.texts.inputs, scalars, strict=True) if not scalar]
 
     def _raw_operand(self, k: int) -> _Operand:
@@ -549,7 +548,7 @@ class Family:
         return [_Operand(fact.operand.format(m=m), np.int64) for fact in self.texts.told(maps, ends)]
 
     def _with_arrays(self, body: str) -> str:
-        """The slice, where raw parameters are known to the functions that it calls."""
+        """Returns the slice, in which raw parameters are known to the functions that it calls."""
         front = ""
         for raw in self._raw_arrays():
             name = _in_signature(raw.name)
@@ -558,7 +557,7 @@ class Family:
         return front + body
 
     def empty(self) -> Function:
-        """Outputs of reductions over nothing."""
+        """Returns the function that makes outputs of reductions over nothing."""
         key = "empty"
         found = self._functions.get(key)
         if found is None:
@@ -578,14 +577,14 @@ def _in_signature(name: str) -> str:
 
 
 def _raw_macros(raw: ctext.Raw) -> str:
-    """#defines of what slices have of an operand, and of what texts ask of a raw one."""
+    """Returns #defines of the slice's macros for a raw operand, and of those that texts use."""
     x, steps = raw.operand, [f"{raw.operand}->data"]
     indices = [f"i{axis}" for axis in range(raw.ndim or 0)]
     for axis, index in enumerate(indices):
         wrong = f"{raw.name}: index %S is out of range for axis {axis}, which has %zd elements"
         within = ctext.checked(wrong, f"{x}->dims[{axis}]", index) if raw.checked else f"({index})"
         steps.append(f"{within} * {x}->strides[{axis}]")
-    # A byte of a bool may be any.
+    # A byte of a bool may have any value.
     c_type, test = ("npy_bool", " != 0") if raw.c_type == "_Bool" else (raw.c_type, "")
     return (
         f"#define item__{x}({', '.join(indices)}) (*(const {c_type} *)({' + '.join(steps)}){test})\n"

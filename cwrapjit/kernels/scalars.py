@@ -1,4 +1,4 @@
-"""Numbers beside arrays, and dtypes as C types: what is the same for all kernels of parameter lists."""
+"""Numbers beside arrays, and the C types of dtypes, for all kernels with parameter lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OF_COMPLEX = (
     "add sub mul scale div pow neg real imag abs arg proj eq ne lt le gt ge isnan isinf isfinite exp log "
     "sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
 )
-# What headers of the package declare, for texts that do not include them: see emit_implied.c.
+# Names that the package's headers declare, for texts that do not include these: see emit_implied.c.
 _HEADERS = {
     "complex.h": {"CMPLX", "CMPLXF", "conj", "conjf"}
     | {f"c{name}{suffix}" for name in _OF_COMPLEX.split() for suffix in ("", "f")},
@@ -23,23 +23,23 @@ _HEADERS = {
 
 
 def includes(used: Set[str], own: Set[str]) -> str:
-    """Headers for what texts use of complex numbers and float16, unless they have such names themselves."""
+    """Returns #includes for names of complex numbers and float16, unless texts define such names."""
     fit = [header for header, names in _HEADERS.items() if used & names and not own & names]
     return "".join(f"#include <{header}>\n" for header in fit)
 
 
 def is_scalar(value: object) -> bool:
-    """True for what never decides a type: numbers of Python's and of NumPy's, but not 0-d arrays."""
+    """True for values that never decide a type: Python's and NumPy's numbers, but not 0-d arrays."""
     return isinstance(value, (bool, int, float, complex, np.generic))
 
 
 def c_type(dtype: np.dtype[Any]) -> str:
-    """The C type that items of a dtype have in memory."""
+    """Returns the C type of a dtype's items in memory."""
     return _NAMED.get(dtype.char) or f"npy_{dtype.name}"
 
 
 def value_type(dtype: np.dtype[Any]) -> str:
-    """The C type that texts compute with: float16 is read as float and rounded where it is stored."""
+    """Returns the C type that texts compute with: float for float16, which is rounded when stored."""
     return "npy_float32" if dtype.char == "e" else c_type(dtype)
 
 
@@ -51,7 +51,7 @@ def check_type(dtype: np.dtype[Any], who: str, what: str) -> None:
 
 
 def cast(value: Any, dtype: np.dtype[Any], who: str, name: str) -> Any:
-    """How a scalar becomes a number of that type; None: the function does that, or it is no scalar."""
+    """Returns what converts a scalar to that type. None: the function does, or it is no scalar."""
     if isinstance(value, np.generic):
         if value.dtype.kind not in "biufc":
             raise TypeError(f"{who}: {name!r} is a scalar of {value.dtype}; wanted a number")

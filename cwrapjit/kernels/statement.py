@@ -1,9 +1,9 @@
-"""The function of an elementwise kernel for one combination of types: its C text, and who faults belong to.
+"""Makes the function of an elementwise kernel for one combination of types, and locates errors.
 
-Parameters are the operands of that function, the operation is the slice, and macros behind the preamble give
-elements their names. A raw parameter is an operand all of whose dims are the slice's, so that each slice has
-the whole of it; one that is written to is shared. The index is an operand without memory
-(csrc/kernel/adapt.c). With loop_prep or after_loop a slice is a row of elements, and has the loop itself.
+Parameters are operands of the function, the operation is the slice, and macros after the preamble give
+elements their names. All dims of a raw parameter are core dims, so that each slice has the whole array; raw
+outputs are shared. The index is an operand without memory (csrc/kernel/adapt.c). With loop_prep or after_loop
+a slice is a row of elements, and contains the loop.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _ALONG = "({ const npy_intp cwj_axis = %s; i / strides_full__i[cwj_axis] %% dims
 
 
 class Shape(NamedTuple):
-    """What is known of an array beside its type where it is raw."""
+    """What a function depends on, besides the type, for a raw array."""
 
     ndim: int
     dense: bool
 
 
 def is_checked(options: Mapping[str, Any]) -> bool:
-    """Whether indices are checked: by debug=True, or where that is not given, by the configuration."""
+    """True if indices are checked: by debug=True, or if that is not given, by config.debug."""
     given = options.get("debug")
     return bool(_cwrapjit.config.debug) if given is None else given is not False
 
 
 class Statement:
-    """The texts of a kernel, and the functions that they become."""
+    """The texts of a kernel, which become functions."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Statement:
             self._check_rows()
 
     def _check_rows(self) -> None:
-        """Refuse what is of one element in texts that run before and behind many."""
+        """Refuses an element's names in texts that run before or after a whole row."""
         around = {what: words(self._texts[what]) for what in ("loop_prep", "after_loop")}
         for what, names in around.items():
             if "i" in names:
@@ -93,7 +93,7 @@ class Statement:
                     )
 
     def _operand_names(self) -> list[str]:
-        """Names in the function, which keeps a few for itself."""
+        """Returns the operands' names, which avoid those that function() reserves."""
         taken = {each.name for each in self._params}
         names = []
         for each in self._params:
@@ -111,8 +111,8 @@ class Statement:
         indexed: bool,
         rows: Sequence[bool] | None = None,
     ) -> Function:
-        """rows: a slice is a row of elements, along the last axis, which these parameters have; None: a slice
-        is one element."""
+        """rows: tells which parameters have the last axis, along which a slice is a row; None: a slice is one
+        element."""
         self._check_around(rows)
         own = [k for k in range(self._nin, len(self._params)) if not self._params[k].raw]
         shared = [k for k in range(self._nin, len(self._params)) if self._params[k].raw]
@@ -134,7 +134,7 @@ class Statement:
         body, prefix = self._body(dtypes, raws, indexed, rows)
         in_front = body[:prefix].count("\n")
         key = tuple(np.dtype(np.int8) if k < 0 else dtypes[k] for k in order)
-        # Elements of a row are read and written one after the other.
+        # A row reads and writes its elements one after the other.
         options: dict[str, Any] = {"cast": "safe", "inplace": rows is not None, **self._options}
         try:
             made = _cwrapjit.function(
@@ -181,7 +181,7 @@ class Statement:
         raws: Sequence[ctext.Raw],
         rows: Sequence[bool] | None,
     ) -> tuple[str, int]:
-        """The text in front of the slice, and the lines in front of the preamble."""
+        """Returns the text before the slice, and the number of lines before the preamble."""
         checked = is_checked(self._options)
         used = self._words | words(self._texts["preamble"])
         before, behind = ctext.helpers(self._texts["preamble"], used, (*dtypes, *types.values()))
@@ -201,7 +201,7 @@ class Statement:
         return f"{front}{preamble}\n{behind}{names}", front.count("\n")
 
     def _is_rounded(self, k: int, dtype: np.dtype[Any]) -> bool:
-        """An element that texts compute with as another type than the one it has in memory."""
+        """True for an output that texts compute with in another type than it has in memory."""
         return k >= self._nin and dtype.char == "e" and not self._params[k].raw
 
     def _body(
@@ -211,7 +211,7 @@ class Statement:
         indexed: bool,
         rows: Sequence[bool] | None,
     ) -> tuple[str, int]:
-        """The slice, and how many characters stand in front of the operation in its first line."""
+        """Returns the slice, and the number of characters before the operation."""
         texts = {
             what: ctext.rewrite(self._texts[what], raws, self._who, what)
             for what in ("loop_prep", "operation", "after_loop")
@@ -237,14 +237,14 @@ class Statement:
         elif after.strip():
             prep, after = f"{prep}{{ ", f"\n}}\n{after}"
         prefix = f"{prep}{loads}{'do { ' if skips else ''}"
-        # On the operation's last line where that can be: compilers find some faults at the next word.
+        # Keep to the operation's last line if possible: compilers report some errors at the next word.
         last = texts["operation"].rpartition("\n")[2]
         end = "\n;" if "//" in last or "#" in last else " ;"
         end += "\n} while (0);" if skips else ""
         return f"{prefix}{texts['operation']}{end}{stores}{after}\n;return 1;", len(prefix)
 
     def _place(self, prefix: int, early: int, file: bytes, line: int) -> tuple[str, int, str] | None:
-        """A line as the user wrote it. prefix, early: lines in front of the operation and the preamble."""
+        """Returns a line as the user wrote it. prefix, early: lines before the operation and the preamble."""
         name = os.fsdecode(file)
         if not name.startswith(f"<cwrapjit {self._name} ") or name.endswith(" generated>"):
             return None
@@ -253,7 +253,7 @@ class Statement:
         return (name, at + 1, lines[at].rstrip("\r")) if 0 <= at < len(lines) else None
 
     def _locate(self, error: CompileError, prefix: str, early: int) -> None:
-        """Say where in the user's own texts the faults are. prefix: what stands in front of the operation."""
+        """Moves errors to the user's own texts. prefix: the text before the operation."""
         in_front = prefix.count("\n")
         for each in {id(e): e for e in (error, *error.errors)}.values():
             place = self._place(in_front, early, os.fsencode(each.filename or ""), each.lineno or 0)
@@ -261,7 +261,7 @@ class Statement:
                 ctext.show(each, self._place_in_front(each, prefix) or place)
 
     def _place_in_front(self, error: CompileError, prefix: str) -> tuple[str, int, str] | None:
-        """The line of loop_prep, which stands there in one line with the operation's first."""
+        """Returns the line of loop_prep for an error in the operation's first line, which contains it."""
         prep, at = self._texts["loop_prep"], (error.offset or 0) - 1
         if (
             str(error.filename).endswith(" header>")
@@ -275,5 +275,5 @@ class Statement:
 
 
 def _item(operand: str, k: int, rows: Sequence[bool] | None) -> str:
-    """An element in C."""
+    """Returns an element in C."""
     return f"item__{operand}({'cwj_k' if rows is not None and rows[k] else ''})"

@@ -1,8 +1,7 @@
-"""Plain C text: which functions it defines, and what they take.
+"""Reads plain C text: which functions it defines, and their parameters.
 
-No parser, but quick enough for something that a session does with every line it tries. Texts are read as
-their directives leave them (directives.py). library() asks pycparser, and takes from here only what C cannot
-say, OUT and INOUT.
+It is not a parser, but quick enough for each line that a session tries. It reads texts as their directives
+leave them (directives.py). library() uses pycparser, and only takes OUT and INOUT from here.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _TAGS = ("struct", "union", "enum")
 _TYPE_WORDS = frozenset("char short int long float double signed unsigned void _Bool bool _Complex".split())
 _NO_NAMES = _TYPE_WORDS | _QUALIFIERS | _STORAGE | {"static", *_TAGS}
 _OF_C = re.compile(r"<\w+\.h>")
-# Of a type, as NumPy's dtypes have it. It names none, as each word may be a macro.
+# A type's kind, as in NumPy's dtypes. No type is named here, as each word may be a macro.
 _KIND = """#define cwr_kind(type) _Generic((type)0, __typeof__(0.f): 'f', __typeof__(0.): 'f', \\
     __typeof__(0.L): 'f', default: (type)2 == 1 ? 'b' : (type)-1 < 0 ? 'i' : 'u')
 """
@@ -36,25 +35,25 @@ _KIND = """#define cwr_kind(type) _Generic((type)0, __typeof__(0.f): 'f', __type
 class Parameter(NamedTuple):
     name: str
     at: int
-    words: list[str]  # the type's, without qualifiers
+    words: list[str]  # of the type, without qualifiers
     const: bool
     stars: int
     dims: list[list[Token]]
-    intent: str  # "", "out" or "inout", as it is marked
-    odd: str = ""  # what cannot be read, and why
+    intent: str  # the mark: "", "out" or "inout"
+    odd: str = ""  # why it cannot be read
     type_at: int = 0
     is_named: bool = True
-    pointer: Token | None = None  # behind this, restrict may stand; None: nowhere, or it is there already
+    pointer: Token | None = None  # restrict may follow it; None: nowhere, or it is there already
 
 
 class Early(NamedTuple):
-    """A dim that is none to C: a first one that names a parameter behind its array, and min() or max()."""
+    """A dim that C does not accept: a first dim that names a later parameter, or one with min() or max()."""
 
     dim: list[Token]
-    token: Token  # that name
+    token: Token  # the name in question
     array: str
-    is_made: bool  # by a macro, with the brackets around it
-    c: str  # what C gets; "": nothing
+    is_made: bool  # by a macro, with its brackets
+    c: str  # the dim for C; "": nothing
 
 
 class TextFunction(NamedTuple):
@@ -71,11 +70,11 @@ class TextFunction(NamedTuple):
     early: list[Early]
 
     def writes(self) -> bool:
-        """There is a parameter that apart() can mark."""
+        """True if apart() can mark a parameter."""
         return any(each.intent and each.pointer for each in self.parameters)
 
     def apart(self) -> str:
-        """The parameters for C: nothing else points to where those with a mark point to."""
+        """Returns the parameters for C, in which those with a mark are restrict."""
         given = {token: "" for early in self.early for token in early.dim}
         given |= {early.dim[0]: early.c for early in self.early}
         given |= {each.pointer: f"{each.pointer.text} restrict" for each in self.parameters
@@ -85,7 +84,7 @@ class TextFunction(NamedTuple):
 
 
 class Text:
-    """What a text of C defines in its outermost level."""
+    """The outermost definitions of a C text."""
 
     def __init__(
         self, source: str, file: str, include_dirs: Sequence[Any] = (),
@@ -94,12 +93,12 @@ class Text:
         self.source, self.file = source, file
         self.include_dirs, self.macros = include_dirs, macros
         self.functions: list[TextFunction] = []
-        self.typedefs: dict[str, list[str]] = {}  # names of numbers, and the words that they stand for
-        self.tagged = set(_TAGS)  # the words that make a type a struct, union or enum
-        self.names: set[str] = set()  # what would be defined twice if the text stood there twice
+        self.typedefs: dict[str, list[str]] = {}  # names of numbers -> the words of their types
+        self.tagged = set(_TAGS)  # the words that begin structs, unions or enums
+        self.names: set[str] = set()  # names that a second copy of the text would define twice
         self.types: list[list[Token]] = []  # the declarations of types
-        self.end = 0  # where the last function ends
-        self.statement: Token | None = None  # the first one behind that, where C has none
+        self.end = 0  # the end of the last function
+        self.statement: Token | None = None  # the first one after that, which C does not allow
         self._early: list[Early] = []
         if "\0" in source:
             raise CompileError(f"{file}: the text has a NUL character")
@@ -111,7 +110,7 @@ class Text:
         self.defined, self.includes, self.front = found.defined, found.includes, found.front
         self.words, self.repeated, self.leaves_out = found.words, found.repeated, found.leaves_out
         self.asked = found.asked
-        # Of files that are not C's own may be macros of the words of types. (bool may be a typedef, too.)
+        # Files that are not C's own may define words of types as macros. (bool may be a typedef, too.)
         self.has_others = any(include_dirs or not _OF_C.fullmatch(each) for each in self.includes)
         self._tokens = _without_attributes(found.tokens)
         self._read(self._tokens)
@@ -121,18 +120,18 @@ class Text:
         return [each for each in self.functions if not each.private]
 
     def line(self, at: int) -> int:
-        """Counted from 1."""
+        """Returns the number of the line, counted from 1."""
         return self.source.count("\n", 0, at) + 1
 
     def place(self, file: bytes, line: int) -> tuple[str, int, str] | None:
-        """A line as it was written, of which C has seen another."""
+        """Returns a line as it was written, if C has seen another one."""
         lines = self.source.split("\n")
         found = os.fsdecode(file) == self.file and 0 < line <= len(lines)
         return (self.file, line, lines[line - 1].rstrip("\r")) if found else None
 
     @contextlib.contextmanager
     def own_lines(self) -> Iterator[None]:
-        """What is wrong in compiled() is shown in the lines as they were written."""
+        """Moves errors in compiled() to the lines as they were written."""
         try:
             yield
         except CompileError as error:
@@ -144,7 +143,7 @@ class Text:
             raise
 
     def check(self) -> None:
-        """Refuses marks and dims that cannot be."""
+        """Refuses impossible marks and dims."""
         for function in self.functions:
             names = [each.name for each in function.parameters]
             for k, each in enumerate(function.parameters):
@@ -170,8 +169,8 @@ class Text:
     def confirmation(
         self, function: TextFunction, read: Iterable[tuple[str, Sequence[str], Any, bool]]
     ) -> str:
-        """C text that refuses types which C, and who else compiles it, has otherwise than they were read:
-        (whose, words, dtype, whether the size says all)."""
+        """Returns C text that does not compile if C, in either tier, has other types than were read here:
+        (whose, words, dtype, whether the size is enough)."""
         made = []
         for whose, words, dtype, by_size in read:
             is_plain = _NO_NAMES.issuperset(words)
@@ -189,7 +188,7 @@ class Text:
         return f'\n{_KIND}#line {self.line(function.at)} "{self.file}"\n{" ".join(made)}\n'
 
     def give_to(self, made: Any) -> None:
-        """For those who show the function, and its faults."""
+        """Stores in the function what its display and its faults need."""
         made.__dict__.update(_text=self.source, _place=self.place)
 
     def fail(self, message: str, at: int, length: int = 1) -> NoReturn:
@@ -203,8 +202,8 @@ class Text:
         raise error
 
     def compiled(self, until: int | None = None) -> str:
-        """The text for C, which does not look at first dims, and has no min() and max() for others.
-        until: where declarations end, and a body begins."""
+        """Returns the text for C, without first dims that C does not accept, and without min() and max().
+        until: the end of the declarations, where a body begins."""
         parts, end = [], 0
         for early in sorted(self._early, key=lambda each: each.token.at):
             begin = early.dim[0].at
@@ -216,11 +215,11 @@ class Text:
         return "".join([*parts, self.source[end:]])
 
     def instance(self, k: int = 0, apart: bool = True) -> str:
-        """compiled() in which what is defined has names of its own, for k > 0.
+        """Returns compiled(); for k > 0, its definitions get names of their own.
 
-        Calls refuse outputs that overlap: with `apart`, compilers know that nothing else is where C writes,
-        but for functions that the text itself calls. Macros say so, as lines and columns are the user's;
-        files other than C's own may have such names.
+        With `apart`, pointers to outputs are restrict, as calls refuse outputs that overlap; but not in
+        functions that the text itself calls. Macros do this, to keep the user's lines and columns, unless the
+        text includes files other than C's own, which may have such names.
         """
         apart = apart and all(_OF_C.fullmatch(each) for each in self.includes)
         found = [each for each in self.functions if apart and each.name not in self.repeated]
@@ -236,7 +235,7 @@ class Text:
 
     @property
     def balanced(self) -> bool:
-        """Brackets are."""
+        """True if the brackets are balanced."""
         opened = ""
         for token in self._tokens:
             if token.text in "([{":
@@ -250,7 +249,7 @@ class Text:
     # ---- the outermost declarations ---------------------------------------------------------------------
 
     def _read(self, found: Sequence[Token]) -> None:
-        """What stands in braces is left out of declarations."""
+        """Reads the outermost declarations, without the contents of braces."""
         item: list[Token] = []
         at = begin = 0
         while at < len(found):
@@ -287,7 +286,7 @@ class Text:
         self._variables([each for each in item if each.text not in ("{", "}")])
 
     def _tagged(self, item: Sequence[Token], inside: Sequence[Token]) -> None:
-        """The names that a struct, union or enum gives in front of its brace, and an enum inside."""
+        """Collects names from a struct, union or enum: its tag, and the members of an enum."""
         texts = [each.text for each in item[-2:]]
         self._early += _early_dims(inside) if set(_TAGS).intersection(texts) else []
         if len(texts) == 2 and texts[0] in _TAGS and item[-1].kind == "word":
@@ -314,7 +313,7 @@ class Text:
     def _function(self, head: list[Token]) -> None:
         opens = next((k for k, token in enumerate(head) if token.text == "("), 0)
         if opens == 0 or head[opens - 1].kind != "word" or closes(head, opens) + 1 != len(head):
-            self._early += _early_dims(head)  # a function that returns one, or parameters of old C
+            self._early += _early_dims(head)  # a function that returns a function, or parameters of old C
             return
         before = head[: opens - 1]
         words = [token.text for token in before if token.kind == "word"]
@@ -350,13 +349,13 @@ class Text:
 
 
 def shown(head: Sequence[Token]) -> str:
-    """Tokens of a declaration as people write them."""
+    """Formats tokens of a declaration as people write them."""
     text = " ".join(token.text for token in head)
     return re.sub(r" (?=[\[\](),])|(?<=[\[(*]) ", "", text)
 
 
 def _is_statement(item: Sequence[Token]) -> bool:
-    """Whether it begins as no declaration does: `return x`, `*y = 1`, `f(x)`."""
+    """True if it begins as no declaration does: `return x`, `*y = 1`, `f(x)`."""
     first = item[0] if item else None
     if first is None or first.text in _TAGS:
         return False
@@ -365,7 +364,7 @@ def _is_statement(item: Sequence[Token]) -> bool:
 
 
 def _early_dims(found: Sequence[Token]) -> list[Early]:
-    """Of each list of parameters in there."""
+    """Returns the early dims of each list of parameters in the tokens."""
     made: list[Early] = []
     texts = [each.text for each in found]
     for k, text in enumerate(texts if "[" in texts else ()):
@@ -380,7 +379,7 @@ def _early_of(parts: list[list[Token]], parameters: list[Parameter]) -> list[Ear
     made = []
     for k, each in enumerate(parameters):
         for axis, dim in enumerate(each.dims if each.is_named else ()):
-            unknown = (*([] if axis else names[k + 1 :]), *_EXTREMES)  # to C
+            unknown = (*([] if axis else names[k + 1 :]), *_EXTREMES)  # C does not know these
             behind = [token for token in dim if token.text in unknown]
             if behind:
                 is_made = any(token.text == "[" and token.at == dim[0].at for token in parts[k])
@@ -389,7 +388,7 @@ def _early_of(parts: list[list[Token]], parameters: list[Parameter]) -> list[Ear
 
 
 def _as_c(dim: Sequence[Token]) -> str:
-    """Without min() and max()."""
+    """Writes a dim without min() and max()."""
     made, k = "", 0
     while k < len(dim):
         sign, end = _EXTREMES.get(dim[k].text), closes(dim, k + 1)
@@ -416,7 +415,7 @@ def _without_attributes(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _declared(rest: Sequence[Token]) -> list[str]:
-    """The names that a declaration of types or variables gives."""
+    """Returns the names that a declaration of types or variables declares."""
     names = []
     for part in split(rest):
         name, depth = "", 0
@@ -449,7 +448,7 @@ def _parameter(part: list[Token], k: int) -> Parameter:
         elif token.text == "(":
             odd = "a function: callbacks have no mapping"
             inner = part[i + 1 : end]
-            declares = bool(inner) and inner[0].text == "*"  # (*f)(...), whose own parameters are not ours
+            declares = bool(inner) and inner[0].text == "*"  # (*f)(...): its own parameters are not ours
             flat += [each for each in inner if each.kind == "word" or each.text == "*"] if declares else []
         else:
             if token.text in ("&", "&&"):

@@ -1,14 +1,14 @@
-"""The C text of a reduction: one fixed tree over numbered items, in forms for layouts that they may have.
+"""Writes the C text of a reduction: one fixed tree over numbered items, in forms for different layouts.
 
-A row of n items is cut into leaves of 128. In a leaf, item k belongs to lane k % 16: each lane adds up its
-items in order, and the lanes are folded, the second half onto the first, until one is left. What is left of a
-row at its end, if it has less than 16 items, is one lane. Leaves are combined as a binary counter counts, so
-that operations join results of about the same number of items. All forms below do these operations for each
-output, in no other order: results have the same bits whatever the layout, the tier and the number of threads.
+A row of n items is cut into leaves of 128. In a leaf, item k belongs to lane k % 16. Each lane combines its
+items in order; then the lanes are folded, the second half onto the first, until one is left. A last leaf of
+less than 16 items is one lane. Leaves are combined as a binary counter counts, so that operations join
+results of about the same number of items. All forms do these operations for each output, in the same order:
+results have the same bits for each layout, tier and number of threads.
 
-"one" makes one output from the items of an axis, the others several that lie side by side: "flat" where all
-items are in one line, "rows" where that holds for each row of them, "wide" where such rows are long. Where
-several axes make one row, a table has the place of each item ("tabled").
+"one" makes one output from the items of an axis, the others several that lie side by side: "flat" if all
+items are in one line, "rows" if each row of them is, "wide" if such rows are long. If several axes make one
+row, a table has the place of each item ("tabled").
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 LANES, LEAF, LEVELS = 16, 128, 8
-ROW = LEAF << (LEVELS - 1)  # what one call of a function takes at the most
+ROW = LEAF << (LEVELS - 1)  # the most items for one call of a function
 _BYTES = {"flat": 512, "rows": 512, "wide": 8192}  # of accumulators side by side
-_PENDING = 5  # lanes that are kept until they are folded, where they are made in the order of the folds
+_PENDING = 5  # lanes that are kept at a time if they are made in the order of the folds
 MOST_BYTES = 1024  # of an accumulator
-# gcc unrolls short loops whole before it vectorises any, and of choices then makes no vectors.
+# gcc unrolls short loops completely before it vectorises, and then does not vectorise conditionals.
 _IN_VECTORS = ("#ifdef CWJ_GCC", "#pragma GCC unroll 1", "#endif")
-# Nor are loops then exchanged or merged, so that memory is read in its order: up to twice as fast.
+# Keeps gcc from exchanging or merging loops: reading memory in order is up to twice as fast.
 _IN_ORDER = ("#ifdef CWJ_GCC", '__asm__ volatile("");', "#endif")
 
 
 class Input(NamedTuple):
-    """An operand that the tree reads: its name, its type in C, and what it takes for dims."""
+    """An operand that the tree reads."""
 
     name: str
     ctype: str
@@ -38,26 +38,26 @@ class Input(NamedTuple):
 
 class Form(NamedTuple):
     kind: str
-    unit: bool = False  # are there no gaps in the lines?
+    unit: bool = False  # True: lines have no gaps
 
 
 def width(size: int, kind: str) -> int:
-    """How many outputs are worked on at once, of accumulators of that many bytes."""
+    """Returns how many outputs are computed at once. size: bytes of an accumulator."""
     return 1 if kind == "one" else max(1, _BYTES[kind] // size)
 
 
 def dims(form: Form, axes: int) -> tuple[str, ...]:
-    """Names of the core dims of an input: those of the row, then the outputs side by side."""
+    """Returns the core dims of an input: those of the row, then the outputs side by side."""
     row = tuple(f"n{axis}" for axis in range(axes)) if axes > 1 else ("n",)
     return row if form.kind == "one" else (*row, "m")
 
 
 def _item(operand: Input, form: Form, axes: int, row: str, column: str) -> str:
-    """An item of an input in C; in "one" and "flat", the row is part of the column's number."""
+    """Returns an item of an input in C. In "one" and "flat", the column's number includes the row."""
     name = operand.name
     if operand.scalar:
         return f"item__{name}()"
-    ctype = "npy_uint8" if operand.ctype == "_Bool" else operand.ctype  # a byte of a bool may be any
+    ctype = "npy_uint8" if operand.ctype == "_Bool" else operand.ctype  # a byte of a bool may have any value
     start = f"(const char *)data_slice__{name}"
     if form.kind == "one":
         row, column = column, "0"
@@ -71,27 +71,27 @@ def _item(operand: Input, form: Form, axes: int, row: str, column: str) -> str:
 
 
 class Body:
-    """The text of a slice: reads the inputs, leaves the results in cwr_v[0] to cwr_v[cwr_m - 1]."""
+    """The text of a slice. It leaves its results in cwr_v[0] to cwr_v[cwr_m - 1]."""
 
     def __init__(
         self, form: Form, size: int, inputs: Iterable[Input], extra: str | None, axes: int = 1
     ) -> None:
-        """extra: arguments of cwr_map behind the items; None: they are partial results, and not mapped."""
+        """extra: further arguments of cwr_map; None: the items are partial results, and not mapped."""
         self._form, self._inputs, self._extra, self._axes = form, tuple(inputs), extra, axes
         self._width, self._one = width(size, form.kind), form.kind == "one"
         self._blocks = form.kind in ("rows", "wide")  # of as many outputs as the width
-        # Where lanes are more than a vector, and have gaps: a leaf is then read in parts, about as it lies.
+        # Lanes larger than a vector, with gaps: a leaf is then read in parts, nearly in memory order.
         self._apart = self._one and not form.unit and axes == 1 and size >= 8
 
     def _mapped(self, row: str, column: str, number: str) -> str:
-        """The mapped value of an item."""
+        """Returns the mapped value of an item."""
         items = [_item(operand, self._form, self._axes, row, column) for operand in self._inputs]
         if self._extra is None:
             return items[0]
         return f"cwr_map({', '.join(items)}{self._extra.format(number=number, column=column)})"
 
     def _value(self, row: str, column: str = "cwr_t") -> str:
-        """A mapped value of the leaf that is under way: item number row in it, and column items on."""
+        """Returns a mapped value of the present leaf: item `row`, and `column` items further."""
         if not self._blocks:
             number = f"cwr_base + {row} + {column} / cwr_m"
             return self._mapped("", f"(cwr_base + {row}) * cwr_m + {column}", number)
@@ -99,7 +99,7 @@ class Body:
         return self._mapped(row, f"cwr_k + {column}", row)
 
     def _over(self, rows: str, statement: str) -> Iterator[str]:
-        """Loops over all items of so many rows, that is, of so many lanes."""
+        """Loops over all items of that many rows, that is, lanes."""
         if self._blocks:
             yield f"for (npy_intp cwr_j = 0; cwr_j < {rows}; cwr_j++)"
             yield "    for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"
@@ -110,7 +110,7 @@ class Body:
             yield f"    {statement}"
 
     def _chain(self) -> Iterator[str]:
-        """Less than 16 items, one after the other."""
+        """Combines less than 16 items, one after the other."""
         if self._blocks:
             first = self._mapped("cwr_base", "cwr_k + cwr_t", "cwr_base")
             more = self._mapped("cwr_base + cwr_i", "cwr_k + cwr_t", "cwr_base + cwr_i")
@@ -125,7 +125,7 @@ class Body:
         yield "}"
 
     def _sums(self, lane: str, begin: int = 0, end: int = LEAF) -> Iterator[str]:
-        """The items of a lane of a whole leaf; of several outputs, of the one that is folded onto it, too."""
+        """Combines the items of a lane of a whole leaf; for several outputs, also the lane folded onto it."""
         names, half = ("cwr_s",) if self._one else ("cwr_s", "cwr_u"), LANES // 2
         for row, (k, name) in itertools.product(range(begin, end, LANES), enumerate(names)):
             value = self._value(str(row + k * half))
@@ -136,7 +136,7 @@ class Body:
         yield f"{lane} = {'cwr_s' if self._one else 'cwr_reduce(cwr_s, cwr_u)'};"
 
     def _leaf_at_once(self) -> Iterator[str]:
-        """All lanes, then the folds."""
+        """Makes all lanes, and then folds them."""
         of_one, made = (_IN_VECTORS, LANES) if self._one else ((), LANES // 2)
         if self._form.kind != "flat":
             yield f"if (cwr_r == {LEAF}) {{"
@@ -168,8 +168,8 @@ class Body:
             half //= 2
 
     def _leaf_by_lanes(self) -> Iterator[str]:
-        """Two lanes that are folded at a time, in the order of the folds: as few are kept, there can be many
-        outputs, and memory is read in long runs."""
+        """Makes and folds two lanes at a time, in the order of the folds. As few lanes are kept, there can be
+        many outputs, and memory is read in long runs."""
         half = LANES // 2
         over = "for (npy_intp cwr_t = 0; cwr_t < cwr_m; cwr_t++)"
         yield "cwr_acc *cwr_to = cwr_v;"
@@ -199,7 +199,7 @@ class Body:
         yield "}"
 
     def _leaves(self) -> Iterator[str]:
-        """All leaves of a row that has more than one lane."""
+        """Combines the leaves of a row that has more than one lane."""
         yield f"cwr_acc cwr_stack[{LEVELS * self._width}];"
         yield "npy_intp cwr_top = 0, cwr_leaf = 0;"
         yield f"for (npy_intp cwr_base = 0; cwr_base < cwr_n; cwr_base += {LEAF}, cwr_leaf++) {{"
@@ -229,7 +229,7 @@ class Body:
         yield "    cwr_v[cwr_t] = cwr_reduce(cwr_stack[cwr_top * cwr_m + cwr_t], cwr_v[cwr_t]);"
 
     def lines(self, main: str, end: str) -> Iterator[str]:
-        """The slice; main is an input that has all dims, end takes cwr_v[cwr_t] as output number {column}."""
+        """Yields the slice. main: an input with all dims; end: stores cwr_v[cwr_t] as output {column}."""
         rows = f"cwr_at_{main}" if self._axes > 1 else main
         yield f"const npy_intp cwr_n = dims_slice__{rows}[0];"
         yield f"cwr_acc cwr_v[{(_PENDING if self._form.kind == 'wide' else LANES) * self._width}];"

@@ -1,7 +1,7 @@
-"""vectorize(): a C function of numbers becomes a function of arrays.
+"""vectorize(): makes a function of arrays from a C function of numbers.
 
 The text is the header of a function(), whose slice is one call. For several types the header has the text
-several times, each with another T and, by macros, with other names for all that it defines.
+several times, each with another T, and with macros that rename its definitions.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def vectorize(
     name: str | None = None,
     doc: str | None = None,
     **options: Unpack[OfSlices],
-) -> _cwrapjit.Function | Any:  # Any: a Deduced, where the text has a T and T= is not given
-    """The one function of a C text, for arrays: it broadcasts.
+) -> _cwrapjit.Function | Any:  # Any: a Deduced, if the text has a T and T= is not given
+    """Make the one function of a C text a function of arrays, which broadcasts.
 
     >>> import numpy as np
     >>> import cwrapjit
@@ -55,12 +55,12 @@ def vectorize(
     >>> smaller([1.0, 4.0], [[2], [3]]).tolist()
     [[1.0, 2.0], [1.0, 3.0]]
 
-    Where the text has T for a type, T=("f4", "f8") says for which ones; without T= those of a call decide.
-    OUT in front of a pointer makes it a result, INOUT what is updated in place. Other functions of the text
-    must be static. Arguments are what a ufunc takes: array-likes, types that cast safely, any strides. For
-    parameters that are arrays, x[n], the leading dims broadcast, and slices that do not lie as C wants them
-    are copied, a few at a time. name is its name in Python, doc its docstring, which has the C function and
-    the comment above it otherwise; options are function()'s.
+    If the text has T for a type, T=("f4", "f8") gives the types; without T= the arguments of a call decide.
+    OUT in front of a pointer makes it a result, INOUT makes it updated in place. Other functions of the text
+    must be static. Arguments are those of a ufunc: array-likes, types that cast safely, any strides. For
+    parameters that are arrays, x[n], the leading dims broadcast, and slices of another layout are copied, a
+    few at a time. name is the function's name in Python. doc is its docstring, by default the C function and
+    the comment above it. options are those of function().
     """
     _check(source, name, doc, options)
     macros = _build.macros(options.get("define_macros"), "vectorize(): define_macros")
@@ -79,7 +79,7 @@ def vectorize(
 
 
 def _definition(text: Text, found: TextFunction, *options: Any) -> Definition:
-    """library() knows what is more than numbers and arrays of them with plain dims, and what is wrong."""
+    """OfNumbers if it is possible; else OfArrays, by library(), which also knows what is wrong."""
     made: OfNumbers | None = None
     error: _cwrapjit.CompileError | None = None
     if not any(map(text.tagged.intersection, [found.words, *(each.words for each in found.parameters)])):
@@ -120,7 +120,7 @@ def _only_function(text: Text) -> TextFunction:
         more = "; wanted one such as 'double f(double x) { return 2 * x; }'"
         if text.functions:
             more = f"; {text.functions[0].name}() is static"
-        elif not text.balanced:  # which is told with its place
+        elif not text.balanced:  # reported with its place
             header, body = text.instance(), {np.float64: "return 1;"}
             _cwrapjit.function("vectorize", signature="-> y()", header=header, Ccode_slice_eval=body)
         elif text.leaves_out:
@@ -154,7 +154,7 @@ def _python_name(name: str) -> str:
 
 
 def _given_types(T: Any, who: str) -> list[str]:
-    """Names of dtypes, each once."""
+    """Returns the names of dtypes, each once."""
     given = list(T) if isinstance(T, (tuple, list)) else [T]
     if not given:
         raise ValueError(f"{who}: T=() leaves no type")
@@ -175,13 +175,13 @@ def _given_types(T: Any, who: str) -> list[str]:
 
 
 class Deduced(Travels, _cwrapjit.Dispatch):
-    """A function whose T the arguments of each call say. `functions` has the one for each T, once made."""
+    """A function whose T depends on the arguments of each call. `functions` has those made so far, by T."""
 
     functions: dict[str, _cwrapjit.Function]
 
     def __init__(self, shared: Definition) -> None:
         self._shared = shared
-        self._inputs = shared.inputs()  # and which of them are a T
+        self._inputs = shared.inputs()  # (name, whether it is a T)
         updated = re.findall(r"\binout (\w+)\(", shared.signature())
         lists = [
             key for k, (each, _) in enumerate(self._inputs[:32]) if each not in updated for key in (k, each)
@@ -198,7 +198,7 @@ class Deduced(Travels, _cwrapjit.Dispatch):
                 shared.found.at,
                 len(shared.found.name),
             )
-        shared.dtypes("float64")  # what no T could save is told now
+        shared.dtypes("float64")  # reports now what is wrong for each T
 
     def _made_by(self) -> Any:
         return vectorize, (), self._shared.given(None)
@@ -211,12 +211,12 @@ class Deduced(Travels, _cwrapjit.Dispatch):
 
     @property
     def signature(self) -> str:
-        """As that of a Function."""
+        """The signature, as of a Function."""
         return self._shared.signature()
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The type sets that calls have wanted so far."""
+        """The type sets of calls so far."""
         return tuple(types for each in self.functions.values() for types in each.types)
 
     @property
@@ -226,12 +226,12 @@ class Deduced(Travels, _cwrapjit.Dispatch):
         return "cc" if made and all(each.tier == "cc" for each in made) else "tcc"
 
     def wait(self, timeout: float | None = None) -> bool:
-        """wait() of all functions made so far."""
+        """Wait for all functions made so far."""
         done = [each.wait(timeout) for each in list(self.functions.values())]
         return all(done)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _cwrapjit.Function:
-        """The Function for the types of these arguments."""
+        """Returns the Function for the types of these arguments."""
         given = {name: value for (name, _), value in zip(self._inputs, args, strict=False)} | kwargs
         values = [(name, given[name]) for name, is_T in self._inputs if is_T and name in given]
         if not values:
@@ -241,7 +241,7 @@ class Deduced(Travels, _cwrapjit.Dispatch):
         found = self.functions.get(T)
         return found if found is not None else self.functions.setdefault(T, self._shared.define([T]))
 
-    if not TYPE_CHECKING:  # to a type checker, any name would be there
+    if not TYPE_CHECKING:  # a type checker would accept any name
 
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__":
@@ -256,7 +256,7 @@ class Deduced(Travels, _cwrapjit.Dispatch):
 
 
 class Definition:
-    """What the texts for all T have in common. Subclasses say what operands there are."""
+    """What the texts for all T have in common. Subclasses provide the operands."""
 
     def __init__(
         self, text: Text, found: TextFunction, name: str, doc: str | None, options: Mapping[str, Any]
@@ -274,31 +274,31 @@ class Definition:
             text.fail("T is a type here, and an #if asks for it", found.at, len(found.name))
 
     def signature(self) -> str:
-        """That of function()."""
+        """Returns the signature for function()."""
         raise NotImplementedError
 
     def inputs(self) -> list[tuple[str, bool]]:
-        """Names of the inputs, and which of them are a T."""
+        """Returns the names of inputs, and whether each is a T."""
         raise NotImplementedError
 
     def dtypes(self, T: str | None) -> tuple[np.dtype, ...]:
-        """One for each operand."""
+        """Returns a dtype for each operand."""
         raise NotImplementedError
 
     def slice(self, called: str, T: str | None) -> str:
-        """The text of a slice, which calls the function by that name."""
+        """Returns the text of a slice, which calls the function by the name `called`."""
         raise NotImplementedError
 
     def confirmation(self, T: str | None) -> str:
-        """C text that refuses types which C has otherwise than they were read."""
+        """Returns C text that does not compile if C has other types than were read here."""
         raise NotImplementedError
 
     def defaults(self) -> dict[str, Any]:
-        """Arguments of function() unless the caller gives them."""
+        """Returns arguments of function() that the caller can override."""
         return {"cast": "safe"}
 
     def define(self, types: Sequence[str | None]) -> Any:
-        """A Function with a type set for each T."""
+        """Makes a Function with a type set for each T."""
         options = {**self.defaults(), **self.options}
         options["define_macros"] = self._macros(types[0], options.get("define_macros"))
         if len(types) == 1:
@@ -321,11 +321,11 @@ class Definition:
         return made
 
     def given(self, T: Any) -> dict[str, Any]:
-        """Arguments of vectorize(), of which pickles make it again: C's text is not the user's."""
+        """Returns arguments of vectorize() for pickles, as the text for C is not the user's."""
         return {"source": self.text.source, "T": T, "name": self.name, "doc": self.doc, **self._frozen}
 
     def _c_function(self, T: str | None) -> str:
-        """The function as it is declared, without names of parameters, as SciPy's capsules are called."""
+        """Returns the declaration without parameter names, which is how SciPy's capsules are called."""
 
         def spelled(words: Sequence[str], stars: int) -> str:
             shown = " ".join(numbers.SPELLED[T] if T is not None and word == "T" else word for word in words)
@@ -338,15 +338,15 @@ class Definition:
         return self.found.name if k == 0 else f"{self.found.name}__{k}"
 
     def _macros(self, T: str | None, given: Any) -> Any:
-        """Those that the text needs, behind the user's."""
+        """Returns the user's macros, and those that the text needs."""
         made = [f"{word}=" for word in ("OUT", "INOUT") if word in self.text.words]
         if T is not None:
             made.append(f"T={numbers.SPELLED[T]}")
         return [*given, *made] if isinstance(given, (list, tuple)) else made if given is None else given
 
     def _header(self, types: Sequence[str | None]) -> str:
-        """The text, and once more for each further T. Its lines are always the user's."""
-        has_files = any(each[:1] == '"' for each in self.text.includes)  # that may have such names
+        """Returns the text, repeated for each further T. Lines are always the user's."""
+        has_files = any(each[:1] == '"' for each in self.text.includes)  # which may have such names
         own = self.text.names | self.text.defined
         needed = "" if has_files else scalars.includes(self.text.words, own)
         apart = not self.options.get("inplace")
@@ -360,10 +360,10 @@ class Definition:
 
 
 class _Operand(NamedTuple):
-    parameter: Parameter | None  # None: what the function returns
+    parameter: Parameter | None  # None: the function's result
     words: list[str]
     name: str  # in Python and in the slice
-    role: str  # "in", "out", "inout"; "dim" of an integer that arrays say
+    role: str  # "in", "out", "inout"; "dim": an integer taken from arrays
     dims: tuple[str, ...] = ()
 
 
@@ -373,7 +373,7 @@ class OfNumbers(Definition):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         names = {each.name for each in self.found.parameters if not each.dims}
-        self.lengths = {  # where slices have what a parameter stands for
+        self.lengths = {  # parameter -> where slices have its value
             dim[0].text: f"dims_slice__{_python_name(each.name)}[{axis}]"
             for each in reversed(self.found.parameters)
             for axis, dim in reversed([*enumerate(each.dims)])
@@ -382,7 +382,7 @@ class OfNumbers(Definition):
         self.has_arrays = any(each.dims for each in self.found.parameters)
         self.operands = self._operands()
 
-    # ---- what the parameters are ------------------------------------------------------------------------
+    # ---- parameters -------------------------------------------------------------------------------------
 
     def _operands(self) -> list[_Operand]:
         found = self.found
@@ -437,7 +437,7 @@ class OfNumbers(Definition):
         return _Operand(parameter, words, _python_name(name), parameter.intent or "in")
 
     def _array(self, parameter: Parameter, words: list[str]) -> _Operand:
-        """An array, or an integer that is a dim of one. What is not plain is refused: see _definition()."""
+        """Reads an array, or an integer that is a dim. Refuses what is not plain: see _definition()."""
         role = parameter.intent or ("in" if parameter.const else "inout") if parameter.dims else "dim"
         plain = not parameter.stars and all(map(self._is_plain, parameter.dims))
         if role == "dim":
@@ -454,7 +454,7 @@ class OfNumbers(Definition):
         )
 
     def _resolved(self, words: list[str]) -> list[str]:
-        """Words of a type, with the text's own typedefs put in."""
+        """Replaces the text's own typedefs in the words of a type."""
         known = self.text.typedefs
         for _ in range(20):
             if known.keys().isdisjoint(words):
@@ -498,7 +498,7 @@ class OfNumbers(Definition):
         return [(each.name, each.words == ["T"]) for each in self._ordered() if each.role != "out"]
 
     def _ordered(self) -> list[_Operand]:
-        """As type sets list them: inputs, what is updated among them, then new outputs."""
+        """Returns the operands as type sets list them: inputs and inout operands, then new outputs."""
         inputs = [each for each in self.operands if each.role in ("in", "inout")]
         returned = [each for each in self.operands if each.parameter is None]
         return inputs + returned + [each for each in self.operands if each.role == "out" and each.parameter]
@@ -512,7 +512,7 @@ class OfNumbers(Definition):
         return f"{', '.join(shown[:number])} -> {', '.join(shown[number:])}"
 
     def confirmation(self, T: str | None) -> str:
-        """Included files may have what the text does not say; and bool may be its own."""
+        """Included files may redefine types; and bool may be the text's own."""
         read = [
             (each.name, each.words, np.dtype(self._dtype(each, T)), False)
             for each in self.operands
@@ -521,7 +521,7 @@ class OfNumbers(Definition):
         return self.text.confirmation(self.found, read)
 
     def defaults(self) -> dict[str, Any]:
-        """Slices of arrays are contiguous, as C takes them."""
+        """Requires contiguous slices of arrays, as C does."""
         if not self.has_arrays:
             return super().defaults()
         checks = [
@@ -552,16 +552,16 @@ class OfNumbers(Definition):
 
 
 def _numpys(name: str) -> str | None:
-    """The C type of what is the name of a dtype."""
+    """Returns the C type for a dtype's name, or None."""
     try:
         found = numbers.name_of(np.dtype(name))
-    except (TypeError, ValueError, SyntaxError):  # what NumPy says of words that it does not know
+    except (TypeError, ValueError, SyntaxError):  # NumPy's errors for unknown words
         return numbers.SPELLED["float16"] if name == "npy_half" else None
     return None if found is None else numbers.SPELLED[found]
 
 
 def declaration(text: Text, found: TextFunction) -> str:
-    """The function's head as the text has it, in one line; as its directives leave it, if there are some."""
+    """Returns the function's head in one line, as written or as directives leave it."""
     head = [token for token in found.head if token.at >= found.result_at]
     written = text.source[found.result_at : head[-1].end]
     made = any(token.text != text.source[token.at : token.end] for token in head)

@@ -1,4 +1,4 @@
-"""C in the cells of IPython and Jupyter: `%load_ext cwrapjit`, then `%%cwrapjit` and `%cwrapjit`."""
+"""C in cells of IPython and Jupyter: `%load_ext cwrapjit`, then `%%cwrapjit` and `%cwrapjit`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["load", "unload"]
 
 
 def load(shell: Any) -> None:
-    """%load_ext cwrapjit. What cells have bound is known again after %unload_ext and %reload_ext."""
+    """Loads the extension. It still knows what cells have bound before %unload_ext or %reload_ext."""
     found = shell.meta.get("cwrapjit")
     if found is None:
         found = shell.meta["cwrapjit"] = Extension(shell)
@@ -18,5 +18,5 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """%unload_ext cwrapjit. Functions stay."""
+    """Unloads the extension. Functions stay bound."""
     shell.meta["cwrapjit"].uninstall()

@@ -1,4 +1,4 @@
-"""A cell of C: compiled, its functions bound in the namespace of the notebook, and what is said of it."""
+"""Compiles a cell of C, binds its functions in the notebook's namespace, and prints messages about it."""
 
 from __future__ import annotations
 
@@ -20,50 +20,50 @@ if TYPE_CHECKING:
 
 _NOTHING = "nothing to call: the text defines no function, or static ones alone"
 
-# IPython itself looks these up: no cell could run without them.
+# IPython itself looks up these names: no cell could run without them.
 NOT_OURS = ("In", "Out", "get_ipython")
 
 
 @dataclasses.dataclass
 class Place:
-    """Where C text stands: its lines are counted as those of the whole cell."""
+    """The position of C text in a cell. Line numbers are those of the whole cell."""
 
     cell: str | None  # the cell's id
-    label: str  # what messages call it; "": nobody knows which cell it is from
-    before: int  # how many lines are above it
+    label: str  # the name of the cell in messages; "" if the cell is unknown
+    before: int  # the number of lines above the text
 
 
 @dataclasses.dataclass
 class Compiled:
-    """What became of a cell."""
+    """The result of compiling a cell."""
 
     library: Library
     functions: dict[str, Any]
     text: str
     place: Place
-    file: str  # what messages call the text
-    compiler_file: str  # what the compiler calls it
+    file: str  # the name of the text in messages
+    compiler_file: str  # the compiler's name for it
     seconds: float
 
 
 class Cells:
-    """What the magics do, in one shell."""
+    """Runs the magics of one shell."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
         self.names = Names(shell.user_ns)
-        self.late: list[Check] = []  # on their way, where nothing can be added to an older cell's output
+        self.late: list[Check] = []  # pending checks, in front ends that cannot add to an older cell's output
         self.raw = ""
         self.id: str | None = None
 
     def begins(self, info: Any) -> None:
-        """IPython says so before it runs a cell."""
+        """IPython calls this before it runs a cell."""
         self.late = [check for check in self.late if not check.tell()]
         self.raw = info.raw_cell or ""
         self.id = getattr(info, "cell_id", None)
 
     def run(self, parser: Any, line: str, text: str, in_line: bool = False) -> None:
-        """A magic, from its options and the C text. A cell that fails leaves none of its names behind."""
+        """Runs a magic. A cell that fails leaves none of its names bound."""
         magic = "%cwrapjit" if in_line else "%%cwrapjit"
         place = self._place(text, in_line)
         self.names.forget(place.cell, text)
@@ -82,13 +82,13 @@ class Cells:
             self._check(made)
 
     def _check(self, made: Compiled) -> None:
-        """Shows the compiler's warnings, below the cell where they are known soon enough."""
+        """Shows the compiler's warnings, below the cell if they come soon enough."""
         check = Check(made)
         if not check.wait() and not check.tell_later(self.shell):
             self.late.append(check)
 
     def _place(self, text: str, in_line: bool) -> Place:
-        """Where the text is in the cell that runs now; no place in a cell if other code has called us."""
+        """Returns the position of the text in the running cell, or no cell if other code called the magic."""
         wanted = text.strip()
         at = self.raw.find(wanted) if in_line else self.raw.rfind(wanted)
         if not in_line and not (self.raw.lstrip()[:2] == "%%" and self.raw.rstrip().endswith(wanted)):
@@ -96,7 +96,7 @@ class Cells:
         if at < 0 or not wanted:
             return Place(None, "", 0)
         if not in_line:
-            at -= len(text) - len(text.lstrip())  # empty lines above the text are lines of the text
+            at -= len(text) - len(text.lstrip())  # empty lines above the text belong to it
         return Place(
             None if in_line else self.id,
             self._label(),
@@ -104,7 +104,7 @@ class Cells:
         )
 
     def _label(self) -> str:
-        """What IPython calls the cell that runs now; "" for code that is from no cell."""
+        """Returns IPython's name of the running cell, or "" if the code comes from no cell."""
         frame: Any = sys._getframe()
         while frame is not None:
             known = self.shell.compile.format_code_name(frame.f_code.co_filename)
@@ -139,13 +139,13 @@ class Cells:
             if place.label:
                 faults.move(error, file, place.label)
             raise
-        except (OSError, ValueError) as error:  # a library that is not there, an option of the wrong kind
+        except (OSError, ValueError) as error:  # a missing library, or an option of the wrong kind
             refuse(str(error).removeprefix(f"library({name!r}): "), magic)
         seconds = time.perf_counter() - begin
         return Compiled(library, functions, text, place, place.label or file, file, seconds)
 
     def _to_bind(self, made: Compiled, options: Options, magic: str) -> dict[str, Any]:
-        """What the namespace gets, or UsageError."""
+        """Returns the names and values to bind, or raises UsageError."""
         core = made.library._core
         if not made.text.strip():
             refuse("there is no C text", magic)
@@ -168,7 +168,7 @@ class Cells:
         return made.functions
 
     def _say(self, made: Compiled, options: Options, found: dict[str, Any]) -> None:
-        """What somebody may not expect, a line each."""
+        """Prints a line for each fact that may surprise users."""
         lines = _not_mapped(made)
         if options.module is None:
             for name in made.library._core.variables:
@@ -196,7 +196,7 @@ def _not_mapped(made: Compiled) -> list[str]:
 
 
 def _report(made: Compiled, options: Options) -> str:
-    """What -v says."""
+    """Returns the text that -v prints."""
     functions = made.functions
     width = max((len(name) for name in functions), default=0)
     number = f"{len(functions)} function{'s' * (len(functions) != 1)}"
@@ -209,7 +209,7 @@ def _report(made: Compiled, options: Options) -> str:
 
 
 def describe(function: Any) -> str:
-    """Its prototype and types, in one line."""
+    """Returns the prototype and types of a function in one line."""
     if isinstance(function, _cwrapjit.Function):
         return f"{function.signature}, {', '.join(function.types)}"
     return str(function.__doc__).partition("\n")[0]

@@ -1,4 +1,4 @@
-"""C in its colours: in cells where the front end lets Python say so, which is the terminal's alone."""
+"""Colours the C in cells. Only the terminal's front end lets Python choose the lexer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _before: dict[Any, Any] = {}
 
 
 def install(shell: Any) -> None:
-    """Terminals: what is typed below %%cwrapjit is coloured as C. Other front ends do as they like."""
+    """In terminals, colours the text below %%cwrapjit as C. Does nothing in other front ends."""
     terminal: Any = sys.modules.get("IPython.terminal.interactiveshell")
     if terminal is None or not isinstance(shell, terminal.TerminalInteractiveShell) or terminal in _before:
         return

@@ -1,4 +1,4 @@
-"""What is registered with IPython: two magics, how a CompileError is shown, colours, an eye on cells."""
+"""Registers with IPython: two magics, how a CompileError is shown, colours, and a hook before each cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TYPED = {"cell": "%%cwrapjit", "line": "%cwrapjit"}
 
 
 class Extension:
-    """One for each shell."""
+    """The extension in one shell."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
@@ -27,9 +27,9 @@ class Extension:
         def cwrapjit(line: str, cell: str) -> None:
             """Functions of NumPy arrays, from C. The C text stands in the lines below.
 
-            Each function that is not static becomes one of Python, as cwrapjit.library(source=) makes it:
-            numbers broadcast; OUT in front of a pointer says that it is allocated and returned; double x[n]
-            is an array. %cwrapjit does the same with text in its own line.
+            Each function that is not static becomes a Python function, as with cwrapjit.library(source=):
+            numbers broadcast; a pointer with OUT in front is allocated and returned; double x[n] is an array.
+            %cwrapjit does the same with text in its own line.
 
                 %%cwrapjit
                 double excess(double x, double limit) { return x > limit ? x - limit : 0; }
@@ -40,12 +40,12 @@ class Extension:
 
     def _line_magic(self) -> Any:
         def cwrapjit(line: str) -> None:
-            """Functions of NumPy arrays, from C text in this line, behind the options.
+            """Functions of NumPy arrays, from C text in this line, after the options.
 
             %cwrapjit double excess(double x, double limit) { return x > limit ? x - limit : 0; }
 
-            Nothing is put in for {name} or $name. The function is in the namespace then; the magic itself
-            gives nothing back. %%cwrapjit takes the text of a whole cell.
+            {name} and $name are not expanded. The magic binds the function, and returns nothing. %%cwrapjit
+            takes the text of a whole cell.
             """
             self.cells.run(self.magics["line"].parser, *split_line(line), in_line=True)
 
@@ -76,7 +76,7 @@ class Extension:
             self.handler_before = None
 
     def _show(self, shell: Any, kind: Any, value: Any, trace: Any, tb_offset: Any = None) -> Any:
-        """Shows an exception. Those that are not ours go to whoever was asked before."""
+        """Shows a CompileError, and passes other exceptions to the previous handler."""
         if not isinstance(value, _cwrapjit.CompileError) and self.handler_before is not None:
             return self.handler_before[1](kind, value, trace, tb_offset=tb_offset)
         return faults.show(shell, kind, value, trace)

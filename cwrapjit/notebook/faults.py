@@ -1,8 +1,8 @@
-"""A CompileError as people should see it: the line of C, a caret, and of the frames the user's own alone.
+"""Shows a CompileError with its line of C, a caret, and only those frames that are the user's.
 
-IPython shows a SyntaxError in its own way, with frames of its own, before it asks the class. So the
-extension registers show() for CompileErrors, those of %%cwrapjit as well as those of cwrapjit.function() and
-others that a cell calls.
+IPython shows a SyntaxError in its own way, with its own frames, before it asks the class. The extension
+therefore registers show() for every CompileError: of %%cwrapjit, of cwrapjit.function(), and of other calls
+in a cell.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[39m"
 
 
 def move(error: Any, file: str, label: str) -> None:
-    """The text that the compiler calls `file` is the cell `label`, of which no frame could say more."""
+    """Replaces the compiler's name `file` by the cell's `label`, and marks the error so that no frames are
+    shown."""
     vars(error)["in_cell"] = True
     for each in (error, *error.errors):
         each.msg = str(each.msg).replace(file, label)  # "in a file included from ..."
@@ -32,7 +33,7 @@ def move(error: Any, file: str, label: str) -> None:
 
 
 def show(shell: Any, kind: Any, value: Any, trace: Any) -> list[str]:
-    """Shows it; what IPython calls a structured traceback."""
+    """Shows the exception; returns what IPython calls a structured traceback."""
     sys.last_type, sys.last_value, sys.last_traceback = kind, value, trace
     lines = [*(() if "in_cell" in vars(value) else _frames(shell, trace)), *told(value)]
     if shell.colors.lower() == "nocolor":
@@ -44,7 +45,7 @@ def show(shell: Any, kind: Any, value: Any, trace: Any) -> list[str]:
 
 
 def told(error: Any) -> list[str]:
-    """All faults, the first with the name of the exception."""
+    """Returns the lines for all errors; the first one has the name of the exception."""
     first, *others = error.errors or [error]
     lines = [*place(first), f"{_RED}{type(error).__name__}{_PLAIN}: {first.msg}"]
     for other in others:
@@ -53,7 +54,7 @@ def told(error: Any) -> list[str]:
 
 
 def place(error: Any) -> list[str]:
-    """The file, the line, and a caret below it."""
+    """Returns the file and line number, the line, and a caret below it."""
     if not error.filename:
         return []
     line = "" if error.lineno is None else f", line {error.lineno}"
@@ -61,9 +62,9 @@ def place(error: Any) -> list[str]:
 
 
 def marked(error: Any) -> list[str]:
-    """The line with a caret, of a CompileError or a CompileWarning."""
+    """Returns the line and a caret, for a CompileError or a CompileWarning."""
     text = error.text
-    if text is None and error.filename and not error.filename.startswith("<"):  # a header's
+    if text is None and error.filename and not error.filename.startswith("<"):  # of a header
         text = linecache.getline(error.filename, error.lineno or 0)
     text = (text or "").rstrip("\n")
     begin = len(text) - len(text.lstrip())
@@ -81,12 +82,12 @@ def marked(error: Any) -> list[str]:
 
 
 def plain(lines: list[str]) -> list[str]:
-    """Without colours."""
+    """Returns the lines without colours."""
     return [line.replace(_RED, "").replace(_GREEN, "").replace(_PLAIN, "") for line in lines]
 
 
 def _frames(shell: Any, trace: Any) -> Iterator[str]:
-    """Where the user's code was, the innermost frames last."""
+    """Yields the user's frames, the innermost one last."""
     ours = tuple(
         os.path.dirname(os.path.abspath(load(package).__file__ or "")) + os.sep
         for package in ("cwrapjit", "IPython", "ipykernel")

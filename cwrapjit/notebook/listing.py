@@ -1,4 +1,4 @@
-"""-a: the lines of a cell with what the system's compiler makes of them, and the generated C."""
+"""-a: lists the lines of a cell with the system compiler's messages, and the generated C."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cwrapjit.kernels.text import Text
 from cwrapjit.notebook.remarks import CODE
 from cwrapjit.show import ctext, page
 
-# What may be said of a line: background, edge, mark in terminals. The last one that holds gives the colour.
+# Kinds of lines: background, edge, mark in terminals. The last kind that applies to a line decides.
 KINDS = {
     "plain": ("none", "rgba(128,128,128,.35)", " "),
     "vectorized": ("rgba(46,158,68,.16)", "#2e9e44", "+"),
@@ -21,7 +21,7 @@ KINDS = {
 
 
 class Line:
-    """A line of the cell."""
+    """A line of the cell, its kind and the facts shown beside it."""
 
     def __init__(self, number: int, text: str) -> None:
         self.number, self.text = number, text
@@ -37,7 +37,7 @@ class Line:
 
 
 class Listing:
-    """The annotated cell, as HTML without scripts, and as text."""
+    """The annotated cell, as text and as HTML without scripts."""
 
     def __init__(self, made: Any) -> None:
         texts = made.text.split("\n")
@@ -106,7 +106,7 @@ class Listing:
             if line is not None and warning.filename == made.compiler_file:
                 line.add("warning", f"warning: {warning.msg}")
 
-    # ---- as it is shown ----------------------------------------------------------------------------
+    # ---- display -----------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         return "\n".join([self.title, *self._text()])
@@ -132,7 +132,7 @@ class Listing:
         )
 
 
-_WIDTH = 100  # columns for a line and what is said of it
+_WIDTH = 100  # columns for a line and a fact beside it
 
 
 def _legend() -> str:
@@ -163,13 +163,13 @@ def _source(function: Any) -> str:
 
 
 class Heads:
-    """In which lines of a text its functions begin."""
+    """The lines on which the functions of a text begin."""
 
     def __init__(self, source: str, file: str, before: int, build: dict[str, Any]) -> None:
         text = Text(source, file, build["include_dirs"], build["define_macros"])
         self.lines = {each.name: before + text.line(each.at) for each in text.functions}
 
     def owner(self, line: int) -> str:
-        """The function that a line is in."""
+        """Returns the name of the function that contains the line, or ""."""
         begun = {name: at for name, at in self.lines.items() if at <= line}
         return max(begun, key=lambda name: begun[name], default="")

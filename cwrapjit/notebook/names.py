@@ -1,4 +1,4 @@
-"""Which names of a namespace cells have bound, and which cell."""
+"""Remembers which names cells have bound, and which cell bound them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from cwrapjit._tokens import defined
 
 
 class Bound(NamedTuple):
-    value: weakref.ref[Any]  # a name that somebody deletes lets go of its function
-    cell: str | None  # the cell's id, where the front end gives one
+    value: weakref.ref[Any]  # weak, so that deleting the name frees the function
+    cell: str | None  # the cell's id, if the front end provides one
     library: str | None  # --name
 
 
@@ -26,7 +26,7 @@ class Names:
             self.bound[name] = Bound(weakref.ref(value), cell, library)
 
     def forget(self, cell: str | None, text: str) -> None:
-        """Removes what this cell has bound; what the text defines, where cells have no ids."""
+        """Removes the names that this cell has bound; without cell ids, those that the text defines."""
         if cell is not None:
             self._remove(lambda name, bound: bound.cell == cell)
         else:
@@ -43,5 +43,5 @@ class Names:
             if is_there and belongs(name, bound):
                 del self.namespace[name]
                 is_there = False
-            if not is_there:  # somebody has put something else in its place
+            if not is_there:  # deleted or bound to something else
                 del self.bound[name]

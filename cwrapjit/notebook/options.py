@@ -35,7 +35,7 @@ class Options:
 
 
 def refuse(reason: str, magic: str = "%%cwrapjit") -> NoReturn:
-    """Raises what IPython shows as one line."""
+    """Raises UsageError, which IPython shows as one line."""
     raise load("IPython.core.error").UsageError(f"{magic}: {reason}")
 
 
@@ -156,7 +156,7 @@ _TAKES_VALUE = {flag for flags, keywords in ARGUMENTS if "metavar" in keywords f
 
 
 def described(magic: Any, shown: str) -> Any:
-    """The function with our options: `magic.parser` reads them, and the help lists them."""
+    """Adds our options to a magic: `magic.parser` reads them, and the help lists them."""
     arguments = load("IPython.core.magic_arguments")
     for flags, keywords in reversed(ARGUMENTS):
         magic = arguments.argument(*flags, **keywords)(magic)
@@ -166,11 +166,11 @@ def described(magic: Any, shown: str) -> Any:
 
 
 def read(parser: Any, line: str, magic: str) -> Options:
-    """The options of a line; UsageError where they are wrong."""
+    """Reads the options of a line. Raises UsageError."""
     wrong = load("IPython.core.error").UsageError
     try:
         found, others = parser.parse_known_args(shlex.split(line))
-    except ValueError as error:  # shlex: a quote
+    except ValueError as error:  # from shlex: an unclosed quote
         refuse(f"{error}: {line}", magic)
     except wrong as error:
         refuse(f"{error} ({magic}? tells the options)", magic)
@@ -182,7 +182,7 @@ def read(parser: Any, line: str, magic: str) -> Options:
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """The options of a line, and the C text behind them."""
+    """Splits a line into its options and the C text after them."""
     at = 0
     wants_value = False
     while word := _WORD.match(line, at):
@@ -196,7 +196,7 @@ def split_line(line: str) -> tuple[str, str]:
 
 
 def complete(shell: Any, event: Any) -> list[str]:
-    """For IPython: the options, or what the one before the cursor may be; nothing inside of C text."""
+    """Completes options and their values for IPython; nothing within C text."""
     before = event.text_until_cursor.removesuffix(event.symbol).lstrip().partition(" ")[2]
     options, text = split_line(before)
     words = options.replace("=", " ").split()

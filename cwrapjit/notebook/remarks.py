@@ -1,4 +1,4 @@
-"""What the system's compiler warns of, under the cell: at once, or as soon as it has said it."""
+"""Shows the system compiler's warnings below the cell, as soon as they arrive."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from cwrapjit._imports import load
 from cwrapjit.notebook import faults
 from cwrapjit.show.page import escaped
 
-PATIENCE = 0.2  # seconds that a cell waits for it
+PATIENCE = 0.2  # seconds that a cell waits for warnings
 MOST = 10
 CODE = "font-family: var(--jp-code-font-family, monospace);font-size: .92em;line-height: 1.35;color: inherit"
 
 
 class Remarks:
-    """Warnings, as notebooks and terminals show them."""
+    """Warnings, as displayed in notebooks and terminals."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
@@ -34,13 +34,13 @@ class Remarks:
 
 
 class Check:
-    """Asks the compiler about a cell, in a thread."""
+    """Asks the compiler for warnings about a cell, in a thread."""
 
     def __init__(self, made: Any) -> None:
         self.turn = threading.Lock()
         self.remarks: Remarks | None = None
-        self.handle: Any = None  # where a notebook has left a place
-        # The context says which cell it is whose output this belongs to.
+        self.handle: Any = None  # the display to update, if the notebook has one
+        # The context tells the notebook which cell the output belongs to.
         run = contextvars.copy_context().run
         self.thread = threading.Thread(target=run, args=(self._ask, made), name="cwrapjit-check", daemon=True)
         self.thread.start()
@@ -53,7 +53,7 @@ class Check:
                 self.handle.update(found)
 
     def wait(self) -> bool:
-        """Shows what there is by then; False if that is not known yet."""
+        """Waits briefly, and shows the warnings if they have arrived; else returns False."""
         self.thread.join(PATIENCE)
         return self.tell()
 
@@ -63,7 +63,7 @@ class Check:
         return self.remarks is not None
 
     def tell_later(self, shell: Any) -> bool:
-        """Leaves a place for it below the cell. False in terminals, which only ever add lines."""
+        """Reserves a display below the cell. Returns False in terminals, which can only add lines."""
         if not hasattr(shell, "kernel"):
             return False
         with self.turn:
@@ -73,7 +73,7 @@ class Check:
 
 
 def lines_of(made: Any) -> list[str]:
-    """The warnings, each with its line; none without a compiler."""
+    """Returns the warnings with their lines; none without a compiler."""
     try:
         found = made.library.diagnose() or []
     except RuntimeError as error:  # the compiler does not work

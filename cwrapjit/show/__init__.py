@@ -1,8 +1,8 @@
-"""What people see of functions, modules, kernels, libraries and graphs in a notebook: what _repr_html_() of
-these returns. Imported when somebody looks.
+"""Displays functions, modules, kernels, libraries and graphs in notebooks, for their _repr_html_(). Imported
+on first use.
 
-Nothing here compiles, starts a compiler or waits for one, and nothing changes what it shows. What comes from
-the user's texts is escaped (page.py); what would be long is cut, and says so.
+Nothing here compiles, starts a compiler or waits for one, or changes the object. Users' texts are escaped
+(page.py). Long parts are cut, with a note.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from cwrapjit._imports import load
 
-# Which file shows what, by the name of a class of ours: subclasses are shown as what they are made of.
+# The function that draws a class of ours, by the name of the class. Subclasses are shown as their base class.
 _SHOWN_BY = {
     "cwrapjit.Function": "functions.of_function",
     "cwrapjit.module": "functions.of_module",
@@ -29,7 +29,7 @@ _SHOWN_BY = {
 
 
 def html(shown: Any) -> str:
-    """The object as a piece of HTML: well formed, without scripts, of bounded length."""
+    """Returns the object as well-formed HTML of bounded length, without scripts."""
     for each in type(shown).__mro__:
         place = _SHOWN_BY.get(f"{each.__module__}.{each.__qualname__}")
         if place is not None:

@@ -1,6 +1,6 @@
-"""C text on a page: the user's own, and generated C with the user's lines marked.
+"""Displays C text: the user's own, and generated C with the user's lines marked.
 
-Generated C says by its #line directives whose text is whose.
+The #line directives in generated C tell whose lines they are.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from cwrapjit.show.page import Markup, clean, escaped, faint, fold, joined, list
 
 MOST_LETTERS = 20_000  # of the user's C text that is shown
 MOST_GENERATED = 60_000  # letters of generated C
-MOST_PARTS = 12  # texts of the user's, of which a function has one for each type set
-_MOST_READ = 2_000_000  # letters of a source that anybody looks at
+MOST_PARTS = 12  # the user's texts of a function; there may be one per type set
+_MOST_READ = 2_000_000  # letters of a source that are read
 _LINE = re.compile(r'^#line (\d{1,9}) "((?:[^"\\\n]|\\.)*)"$', re.MULTILINE)
 _MARKED = "display:block;border-left:3px solid #2f81f7;margin-left:-.6em;padding-left:.45em;"
 
 
 class Part(NamedTuple):
-    """Lines that belong to one file."""
+    """Successive lines that belong to one file."""
 
     file: str
     text: str
@@ -31,7 +31,7 @@ class Part(NamedTuple):
 
 
 def parts_of(source: str) -> Iterator[Part]:
-    """The parts of generated C, the directives left out."""
+    """Splits generated C into parts, without the directives."""
     at, file = 0, ""
     for match in _LINE.finditer(source):
         yield from _part(file, source[at : match.start()])
@@ -46,9 +46,10 @@ def _part(file: str, content: str) -> Iterator[Part]:
 
 
 def users_texts(shown: Function, given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What to call the user's texts, and these, each once: several type sets may have the same.
+    """Returns the user's texts as (name, text), each once, as several type sets may share one.
 
-    given: the texts that the function was made of, which vectorize() and libraries write around the user's.
+    given: the texts that the function was made from. vectorize() and libraries add text of their own to
+    these.
     """
     own = vars(shown).get("_text")
     if isinstance(own, str):
@@ -60,14 +61,14 @@ def users_texts(shown: Function, given: Iterable[tuple[str, str]]) -> list[tuple
 
 
 def name_of(file: str) -> str:
-    """'float64' for "<cwrapjit m.f float64>"; files of the disk are called by their names."""
+    """Returns 'float64' for "<cwrapjit m.f float64>"; other names of files are returned unchanged."""
     match = re.fullmatch(r"<cwrapjit (?:\S+ )?(.*)>", file)
     return match[1] if match else file
 
 
 # ---- colours -----------------------------------------------------------------------------------------------
 
-# As bright as can be read on white and on black alike.
+# Bright enough for white and for black backgrounds.
 _COLOURS = {
     "Comment": "#808080",
     "Comment.Preproc": "#b0690c",
@@ -79,14 +80,14 @@ _COLOURS = {
 
 
 def _style() -> Any:
-    """For Pygments, which is there."""
+    """Makes the style for Pygments, which must be installed."""
     token = load("pygments.token")
     styles = {token.string_to_tokentype(name): colour for name, colour in _COLOURS.items()}
     return type("Style", (load("pygments.style").Style,), {"styles": styles, "background_color": "none"})
 
 
 def coloured(content: str) -> Markup:
-    """C by Pygments, where that is installed."""
+    """Colours C text with Pygments, if that is installed."""
     try:
         pygments = load("pygments")
         lexer = load("pygments.lexers.c_cpp").CLexer(stripnl=False, ensurenl=False)
@@ -102,7 +103,7 @@ def coloured(content: str) -> Markup:
 
 
 def _cut(content: str, most: int) -> tuple[str, str]:
-    """What is shown, and what is said of the rest."""
+    """Returns the part to show, and a note about the rest."""
     if len(content) <= most:
         return content, ""
     shown = content[:most]
@@ -112,13 +113,13 @@ def _cut(content: str, most: int) -> tuple[str, str]:
 
 
 def view(content: str) -> Markup:
-    """The user's C text."""
+    """Displays the user's C text."""
     shown, note = _cut(content, MOST_LETTERS)
     return Markup(listing(coloured(shown)) + (faint(note) if note else ""))
 
 
 def users_view(pairs: Iterable[tuple[str, str]]) -> Markup:
-    """Texts of the user's, each below its name."""
+    """Displays several texts of the user, each below its name."""
     given = list(pairs)
     if len(given) == 1:
         return view(given[0][1])
@@ -133,7 +134,7 @@ def users_view(pairs: Iterable[tuple[str, str]]) -> Markup:
 
 
 def generated_view(source: str) -> Markup:
-    """Generated C; the user's lines are marked."""
+    """Displays generated C with the user's lines marked."""
     made: list[str] = []
     left, cut = MOST_GENERATED, False
     for part in parts_of(source[:_MOST_READ]):
@@ -154,7 +155,7 @@ def generated_view(source: str) -> Markup:
 
 
 def folds(shown: Function, texts: Iterable[tuple[str, str]]) -> Markup:
-    """The user's texts, and the generated text, to be folded out."""
+    """Displays the user's texts and the generated text, folded."""
     given = users_texts(shown, texts)
     own = fold("C text", users_view(given)) if given else Markup("")
     return joined([own, fold("generated C, your lines marked", generated_view(shown.source))])

@@ -1,7 +1,7 @@
-"""Pictures by Graphviz's `dot`, where it is found.
+"""Draws pictures with Graphviz's `dot`, if it is installed.
 
-It is a program like any other: it may fail, hang, or print what is no picture. So it gets little time, and
-the page takes what it prints as an image, in which nothing runs and nothing is loaded.
+The program may fail, hang, or print something else. It therefore has a time limit, and the page includes its
+output as an image, which can neither run nor load anything.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import subprocess
 
 from cwrapjit.show.page import Markup, clean
 
-SECONDS = 2.0  # a picture of a hundred nodes takes a tenth
+SECONDS = 2.0  # a picture of a hundred nodes takes a tenth of that
 _MOST_LETTERS = 40  # of a label
-_INK = "#6e7781"  # can be read on white and on black: an image does not know the page's colours
+_INK = "#6e7781"  # legible on white and on black, as an image does not know the page's colours
 _MADE = 'fontname="Helvetica,Arial,sans-serif" fontsize=11 height=0.3 margin="0.12,0.04"'
 _SHAPES = {
     "input": f'shape=ellipse color="#2f81f7" fontcolor="{_INK}"',
@@ -24,11 +24,11 @@ _SHAPES = {
     "output": f'shape=ellipse color="#3d8f3d" penwidth=1.6 fontcolor="{_INK}"',
 }
 
-_gave_up: set[str] = set()  # programs that took too long: nobody waits twice
+_gave_up: set[str] = set()  # programs that took too long and are not run again
 
 
 class Dot:
-    """A text in Graphviz's language."""
+    """Builds a text in Graphviz's language."""
 
     def __init__(self) -> None:
         self._lines = [f"node [{_MADE}]", 'edge [color="#808080" arrowsize=0.6 fontsize=9]']
@@ -65,12 +65,12 @@ def _program() -> str | None:
 
 
 def is_there() -> bool:
-    """Can anything be drawn?"""
+    """True if dot is installed and has not been too slow."""
     return _program() is not None
 
 
 def draw(text: str) -> Markup | None:
-    """The picture of a graph in Graphviz's language; None where that cannot be had."""
+    """Draws a graph in Graphviz's language. Returns None if that fails."""
     program = _program()
     if program is None:
         return None
@@ -81,7 +81,7 @@ def draw(text: str) -> Markup | None:
     except subprocess.TimeoutExpired:
         _gave_up.add(program)
         return None
-    except OSError:  # no right to execute it, no memory for another process
+    except OSError:  # not executable, or no memory for a process
         return None
     if made.returncode != 0 or not made.stdout.rstrip().endswith(b"</svg>"):
         return None

@@ -1,4 +1,4 @@
-"""Functions and modules on a page."""
+"""Displays functions and modules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_DOC = 2000
 
 
 def docstring(shown: Any) -> Markup | None:
-    """What the object's own docstring says."""
+    """Displays the object's own docstring."""
     found = getattr(shown, "__doc__", None)
     if not isinstance(found, str) or not found.strip():
         return None
@@ -45,7 +45,7 @@ def duration(ns: int) -> str:
 
 
 def called(shown: Any) -> str:
-    """How it is called: "f(a, b, *, out=None)"."""
+    """Returns the call, as "f(a, b, *, out=None)"."""
     try:
         return f"{shown.__name__}{shown.__signature__}"
     except BLUNDERS:
@@ -56,7 +56,7 @@ def called(shown: Any) -> str:
 
 
 def attempt(read: Callable[[], Any]) -> Any:
-    """What it returns, or the exception that it raises."""
+    """Returns the result of read(), or the exception that it raises."""
     try:
         return read()
     except BLUNDERS as error:
@@ -64,12 +64,12 @@ def attempt(read: Callable[[], Any]) -> Any:
 
 
 def tier(shown: Any) -> str:
-    """Which compiler's code runs."""
+    """Returns the name of the tier whose code runs."""
     return "cc tier" if attempt(lambda: shown.tier) == "cc" else "tcc tier"
 
 
 def tier_cell(shown: Any, more: str) -> Markup:
-    """Which compiler's code runs, and why. more: what is known where nothing went wrong."""
+    """Says which tier's code runs, and why. more: added if there is no error."""
     if attempt(lambda: shown.tier) == "cc":
         return text("cc: the system compiler's code")
     error = attempt(lambda: shown.tier_error)
@@ -102,7 +102,7 @@ def _types(types: Sequence[str]) -> Markup:
 
 
 def _named(values: dict[str, Any]) -> Markup | None:
-    """Dims that are computed, windows."""
+    """Displays computed dims, or windows."""
     shown = []
     for name, value in list(values.items())[:_MOST_TYPES]:
         options = value.items() if isinstance(value, dict) else ()
@@ -137,21 +137,22 @@ _FIGURES = ("types", "tier", "compiled in", "calls")
 
 
 def _figures(shown: Function) -> list[Markup]:
-    """One cell for each of these."""
+    """Returns the cells for _FIGURES."""
     figures = shown._facts()
     compiled, calls = text(duration(figures["defined_ns"])), text(f"{figures['calls']:,}")
     return [_types(shown.types), text(tier(shown)), compiled, calls]
 
 
 def compiled_table(functions: Iterable[Function]) -> Markup:
-    """The functions that something has made for the types of its calls."""
+    """Displays the functions compiled for the types of calls."""
     made = list(functions)
     if not made:
         return text("nothing yet: the first call compiles")
     return table(_FIGURES, list(map(_figures, made[:MOST_ROWS])), len(made))
 
 
-# ---- what the system's compiler made of one ----------------------------------------------------------------
+# ---- explanations of the cc tier
+# -----------------------------------------------------------------------------
 
 
 def _explained(function: dict[str, Any]) -> Markup:
@@ -170,7 +171,7 @@ def of_explanation(shown: _explain.Explanation) -> str:
 
 
 def of_module(shown: ModuleType) -> str:
-    attributes = dict(vars(shown) or {})  # Python 3.10 has None before __init__()
+    attributes = dict(vars(shown) or {})  # None in Python 3.10 before __init__()
     found = [(name, each) for name, each in attributes.items() if isinstance(each, Function)]
     rows = [[code(name), code(each.signature), *_figures(each)] for name, each in found[:MOST_ROWS]]
     heads = ("function", "prototype", *_FIGURES)

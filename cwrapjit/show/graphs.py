@@ -1,4 +1,4 @@
-"""Graphs on a page: a picture where Graphviz is there to draw it, else a list of what is computed."""
+"""Displays graphs: a picture if Graphviz is installed, else a list of the nodes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from cwrapjit.show import ctext, drawing
 from cwrapjit.show.functions import attempt, tier_cell
 from cwrapjit.show.page import BLUNDERS, Markup, box, code, facts, fold, said, table, text
 
-MOST_DRAWN = 120  # nodes in a picture: larger ones take long to draw, and nobody can read them
+MOST_DRAWN = 120  # nodes in a picture: larger ones take long to draw and are illegible
 MOST_LISTED = 200
 _MOST_WALKED = 20_000
 
 
 class Node(NamedTuple):
-    """An op at work."""
+    """A node of the graph."""
 
     op: Any
     inputs: list[Any]
@@ -23,15 +23,15 @@ class Node(NamedTuple):
 
 
 class Walk:
-    """Variables and nodes above some outputs, as far as the inputs: each node behind those that it needs."""
+    """Walks from outputs up to the inputs. In `nodes`, each node comes after those that it depends on."""
 
     def __init__(self, inputs: Iterable[Any], outputs: Sequence[Any]) -> None:
         self.inputs, self.outputs = list(inputs), list(outputs)
         self.nodes: list[Node] = []
-        self.makers: dict[int, int] = {}  # the numbers of nodes, by the id of a variable
+        self.makers: dict[int, int] = {}  # id of a variable -> index of its node
         self.cut = False
         self._ends = {id(each) for each in self.inputs}
-        self._held: list[Any] = []  # so that ids stay what they are
+        self._held: list[Any] = []  # keeps the nodes alive, so that ids stay unique
         done: set[int] = set()
         for each in self.outputs:
             self._visit(each, done)
@@ -44,7 +44,7 @@ class Walk:
         return None if id(variable) in self._ends else getattr(variable, "owner", None)
 
     def _visit(self, output: Any, done: set[int]) -> None:
-        """Without recursion: graphs are deep, and what was changed later may have circles."""
+        """Without recursion, as graphs may be deep; later changes by users may have created cycles."""
         stack = [(self._owner(output), False)]
         while stack and not self.cut:
             owner, is_ready = stack.pop()
@@ -86,7 +86,7 @@ def _variable_label(variable: Any) -> str:
 
 
 class Numbering:
-    """What variables without name are called in a list."""
+    """Numbers the variables without name in a list."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
@@ -101,7 +101,7 @@ class Numbering:
 
 
 def _dot(walk: Walk) -> str:
-    """The graph in Graphviz's language."""
+    """Writes the graph in Graphviz's language."""
     made = drawing.Dot()
     drawn: dict[int, str] = {}
 
@@ -142,7 +142,7 @@ def _list(walk: Walk) -> Markup:
 
 
 def shown_graph(inputs: Iterable[Any], outputs: Sequence[Any]) -> Markup:
-    """What is computed of what."""
+    """Displays the graph between inputs and outputs."""
     try:
         walk = Walk(inputs, outputs)
         if walk.can_be_drawn() and drawing.is_there():
@@ -150,11 +150,12 @@ def shown_graph(inputs: Iterable[Any], outputs: Sequence[Any]) -> Markup:
             if picture is not None:
                 return picture
         return _list(walk)
-    except BLUNDERS as error:  # attributes of variables and nodes are the user's
+    except BLUNDERS as error:  # users' attributes of variables and nodes may raise
         return text(f"the graph cannot be followed: {type(error).__name__}: {said(error)}")
 
 
-# ---- what is shown -----------------------------------------------------------------------------------------
+# ---- boxes
+# ---------------------------------------------------------------------------------------------------
 
 
 def _raised(error: BaseException | None) -> Markup | None:
@@ -170,7 +171,7 @@ def _variables(variables: Sequence[Any]) -> Markup:
 def of_graph(shown: Any) -> str:
     try:
         inputs, outputs = shown.inputs, shown.outputs
-    except RuntimeError as error:  # a finalizer revived it
+    except RuntimeError as error:  # raised if a finalizer revived the graph
         return box("graph", text(error))
     raised = shown.error
     return box(
@@ -217,7 +218,7 @@ def of_bound(shown: Any) -> str:
 
 
 def of_variable(shown: Any) -> str:
-    """A variable, and how it is computed."""
+    """Displays a variable and its computation."""
     kind = "constant" if attempt(lambda: _is_constant(shown)) is True else "variable"
     owner = attempt(lambda: shown.owner)
     picture = shown_graph((), [shown]) if owner is not None else Markup("")

@@ -1,7 +1,7 @@
-"""`f??` in IPython: the C text of what this package made. `f?` needs nothing of ours.
+"""Makes `f??` in IPython show the C text of this package's objects. `f?` works without this.
 
-IPython asks Python for the source of an object, which knows Python's alone. Its shell says which class
-inspects, and here is one that is asked first.
+IPython looks for the source of objects in Python only. The shell's inspector class can be replaced; ours
+looks for C text first.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from cwrapjit.show.ctext import parts_of, users_texts
 
-MOST_LETTERS = 200_000  # of a text that is shown
-_PARTS = {  # of kernels
+MOST_LETTERS = 200_000  # of a displayed text
+_PARTS = {  # texts of kernels
     "cwrapjit.kernels.elementwise.ElementwiseKernel": ("preamble", "loop_prep", "operation", "after_loop"),
     "cwrapjit.kernels.reduction.ReductionKernel": ("preamble", "map_expr", "reduce_expr", "post_map_expr"),
 }
@@ -26,13 +26,13 @@ _CLASSES = {
 
 
 def _class_of(shown: Any) -> str:
-    """The name of the class of ours that an object is of, or ""."""
+    """Returns the name of our class in the object's MRO, or ""."""
     names = (f"{each.__module__}.{each.__qualname__}" for each in type(shown).__mro__)
     return next((name for name in names if name in _CLASSES), "")
 
 
 def source_of(shown: Any) -> str | None:
-    """C text of a function, kernel or graph; None for anything else."""
+    """Returns the C text of a function, kernel or graph, or None."""
     kind = _class_of(shown)
     if kind == "cwrapjit.Function":
         return _joined(users_texts(shown, shown._facts()["texts"]))
@@ -58,7 +58,7 @@ def _cut(text: str) -> str:
 
 
 def _with_doc(shown: Any, text: str) -> str:
-    """IPython shows either a source or a docstring."""
+    """Puts the docstring in front of the text, as IPython shows only one of them."""
     doc = getattr(shown, "__doc__", None)
     if not isinstance(doc, str) or not doc.strip() or doc == type(shown).__doc__:
         return text
@@ -68,7 +68,7 @@ def _with_doc(shown: Any, text: str) -> str:
 
 
 def _improve(found: Any, shown: Any, level: int) -> None:
-    """What IPython has found of an object of ours, without what it says of the class."""
+    """Removes the class's texts from IPython's findings about one of our objects, and adds the C text."""
     found.update(dict.fromkeys(("file", "call_def", "call_docstring", "class_docstring", "init_docstring")))
     text = source_of(shown) if level else None
     if text is not None:
@@ -76,7 +76,7 @@ def _improve(found: Any, shown: Any, level: int) -> None:
 
 
 def _inspector(base: Any) -> Any:
-    """IPython's inspector, or whatever the shell had, with C text."""
+    """Derives from the shell's inspector class one that shows C text."""
 
     def info(self: Any, shown: Any, *args: Any, **kwargs: Any) -> Any:
         found = base.info(self, shown, *args, **kwargs)
@@ -88,18 +88,18 @@ def _inspector(base: Any) -> Any:
 
 
 def register(shell: Any) -> None:
-    """`f??` shows C text in this shell of IPython's. A second time does nothing."""
+    """Makes `f??` show C text in this shell. A second call does nothing."""
     if not hasattr(shell.inspector, "_cwrapjit_base"):
         _use(shell, _inspector(type(shell.inspector)))
 
 
 def unregister(shell: Any) -> None:
-    """As it was before."""
+    """Restores the shell's inspector."""
     if hasattr(shell.inspector, "_cwrapjit_base"):
         _use(shell, shell.inspector._cwrapjit_base)
 
 
 def _use(shell: Any, inspector: Any) -> None:
-    """The inspector of now, with all its settings, and those that the shell makes later."""
+    """Changes the class of the present inspector, which keeps its settings, and of later ones."""
     shell.inspector.__class__ = inspector
     shell.inspector_class = inspector

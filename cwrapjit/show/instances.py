@@ -1,7 +1,8 @@
-"""What repr() says of an instance of a struct or union: its members, point(x=1.0, y=2.0).
+"""repr() of an instance of a struct or union with its members: point(x=1.0, y=2.0).
 
-Debuggers and tracebacks ask for it, of whatever there is: of what C has not filled, or has freed, too. So all
-memory is read through the system, which says what is none, and no pointer is followed but a text's.
+Debuggers and tracebacks may call it on any instance, even one that C has not filled or has freed. It
+therefore reads memory through the kernel, which reports invalid addresses, and follows no pointers but those
+to texts.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from cwrapjit.show.page import BLUNDERS
 
 _MOST_BYTES = 1 << 20  # of an object
 _MOST_LETTERS = 60  # of a member
-_MOST = 400  # letters, when others are left out
+_MOST = 400  # letters, after which further members are left out
 _DEEPEST = 4
 _POINTERS = ("address", "data", "function", "list", "pointer", "string")
 
 
 def peek(address: int, size: int) -> bytes:
-    """The bytes that are there, as many as can be read."""
+    """Returns the bytes at the address, as many as can be read."""
     try:
         with open("/proc/self/mem", "rb", 0) as memory:
             return os.pread(memory.fileno(), size, address)
@@ -36,7 +37,7 @@ def peek(address: int, size: int) -> bytes:
 
 
 def shown(instance: Any) -> str:
-    """ValueError where it cannot be read."""
+    """Returns the repr of an instance. Raises ValueError if its memory cannot be read."""
     size = instance.__cwrapjit_layout__.size
     memory = np.frombuffer(peek(instance.address, size if size <= _MOST_BYTES else 0), np.uint8)
     if len(memory) != size:
@@ -46,7 +47,7 @@ def shown(instance: Any) -> str:
 
 
 def _shown(copy: Any, name: str, depth: int) -> str:
-    """copy: in memory that is there, and that nobody else knows."""
+    """copy: an instance in valid memory that nothing else uses."""
     struct = STRUCTS[type(copy)]
     text = "..." if depth > _DEEPEST else _cut(_members(copy, struct, depth))
     return f"{'union ' * (struct.kind == 'union')}{name}({text})"
@@ -82,12 +83,12 @@ def _member(copy: Any, field: Any, ctype: Any, depth: int) -> str:
         if field.kind in ("pointers", "refused") or (layers and thunks.is_flexible(layers[0])):
             return word
         return _value(field.__get__(copy), depth)
-    except BLUNDERS:  # what is no text
+    except BLUNDERS:  # undecodable text
         return word
 
 
 def _text(field: Any, at: int) -> str:
-    """What a pointer to one leads to; "": it is none, or nothing can be read there."""
+    """Returns the text that a string pointer leads to; "" if there is none or it cannot be read."""
     found, end, _ = (peek(at, 4 * _MOST_LETTERS) if field.kind == "string" else b"").partition(b"\0")
     text = found if field.item == "bytes" else found.decode(field.item or "utf-8", "surrogateescape")
     return _value(text, 0) if end or found else ""

@@ -1,4 +1,4 @@
-"""Kernels on a page: one text, and the functions that calls have made of it."""
+"""Displays kernels: their texts, and the functions compiled for calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _name(kernel: Any) -> Markup:
 
 
 def _functions(kernel: Any) -> tuple[Function, ...]:
-    found = attempt(lambda: kernel.functions)  # other threads may make one meanwhile
+    found = attempt(lambda: kernel.functions)  # other threads may add one meanwhile
     return () if isinstance(found, Exception) else tuple(found.values() if isinstance(found, dict) else found)
 
 

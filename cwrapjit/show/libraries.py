@@ -1,6 +1,6 @@
-"""Libraries on a page: what can be called, and what has no mapping, and why.
+"""Displays libraries: the mapped functions, and those without a mapping, with the reason.
 
-Nothing is compiled for it, and no header is read.
+This compiles nothing and reads no header.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cwrapjit.show.page import MOST_ROWS, Markup, box, code, facts, fold, table,
 
 
 def _declared(core: Any, name: str, member: Any) -> str:
-    """A callable in a line: its C declaration, or what Python says of it."""
+    """Describes a callable in a line: its C declaration, or its Python signature."""
     if isinstance(member, LibraryFunction) or (member is not None and isinstance(member.__doc__, str)):
         first: str = (member.__doc__ or "").strip().partition("\n")[0]
         if first:
@@ -30,7 +30,7 @@ def _declared(core: Any, name: str, member: Any) -> str:
 
 
 def _pending(core: Any, name: str) -> Any:
-    """What a function that is not made yet says of itself, or None."""
+    """Returns the description of a function that is not made yet, or None."""
     mapped = getattr(core.table.get(name), "mapped", None)
     return mapped[name].function if isinstance(mapped, dict) and name in mapped else None
 
@@ -43,7 +43,7 @@ def _mapped(core: Any, name: str) -> Markup:
 
 
 def _listed(what: str, said: str, names: Sequence[str], cell: Callable[[str], Markup]) -> Markup:
-    """What is said of each of these names."""
+    """Displays a cell for each of the names."""
     rows = [[code(name), cell(name)] for name in names[:MOST_ROWS]]
     return fold(f"{len(names):,} {what}", table(("name", said), rows, len(names)), opened=len(names) <= 20)
 

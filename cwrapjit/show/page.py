@@ -1,7 +1,7 @@
-"""Pieces of HTML. Text becomes Markup in escaped(), which does that; everything else puts Markup together.
+"""Pieces of HTML. escaped() makes Markup from text; all other functions combine Markup.
 
-Styles stand in the elements, as notebooks drop style sheets and scripts of others; colours are such as can be
-read on white and on black.
+Styles are part of the elements, as notebooks drop other style sheets and scripts. Colours are legible on
+white and on black.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class Markup(str):
 MOST_LETTERS = 300  # of a text in a table
 MOST_ROWS = 100  # of a table
 
-# Faults that the user's own code has, where something of it runs (__str__ of an op). Not Ctrl-C.
+# Exceptions expected from users' code that runs here, such as an op's __str__. Not KeyboardInterrupt.
 BLUNDERS = (
     ArithmeticError, AssertionError, AttributeError, LookupError, NameError, OSError, RuntimeError, TypeError,
     ValueError,
 )  # fmt: skip
 
-# What HTML cannot have, and what turns the direction of text so that it reads as something else.
+# Characters that are invalid in HTML, and those that change the direction of text, which could disguise it.
 _ODD = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
@@ -41,23 +41,23 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """The text with pictures for what no page can have."""
+    """Replaces characters that a page cannot have by pictures of them."""
     return _ODD.sub(_picture, text)
 
 
 def escaped(text: str) -> Markup:
-    """All of a text."""
+    """Escapes a text of any length."""
     return Markup(html.escape(clean(text)))
 
 
 def text(value: object, most: int = MOST_LETTERS) -> Markup:
-    """A text in a line or a cell; what is too long is cut."""
+    """Escapes a text for a line or a cell, and cuts it at `most` letters."""
     shown = said(value)
     return escaped(shown if len(shown) <= most else f"{shown[: most - 3]}...")
 
 
 def said(value: object) -> str:
-    """The str of something that may be the user's own."""
+    """Returns str(value), which may run the user's code."""
     try:
         return str(value)
     except BLUNDERS as error:
@@ -65,7 +65,7 @@ def said(value: object) -> str:
 
 
 def code(value: object, most: int = MOST_LETTERS) -> Markup:
-    """A text in the letters of code."""
+    """Displays a text in the font of code."""
     return Markup(f'<code style="{_MONO};padding:0;white-space:pre-wrap">{text(value, most)}</code>')
 
 
@@ -78,12 +78,12 @@ def joined(parts: Iterable[Markup], between: str = "") -> Markup:
 
 
 def lines(parts: Iterable[Markup]) -> Markup:
-    """Each in a line of its own."""
+    """Puts each part on its own line."""
     return Markup("<br/>".join(parts))
 
 
 def facts(pairs: Iterable[tuple[str, Markup | None]]) -> Markup:
-    """What is known of one thing: names and values. Those without a value are left out."""
+    """A table of names and values. Names without a value are left out."""
     rows = [
         f'<tr style="background:none"><th style="{_CELL};font-weight:normal;opacity:.7;white-space:nowrap">'
         f'{text(name)}</th><td style="{_CELL}">{value}</td></tr>'
@@ -98,7 +98,7 @@ def _table(rows: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Markup]], count: int) -> Markup:
-    """A table of at most MOST_ROWS rows. count: how many there are in all."""
+    """A table of at most MOST_ROWS rows. count: the number of rows in all."""
     style = f"{_CELL};border-bottom:{_LINE}"
     head = "".join(f'<th style="{style};opacity:.7">{text(each)}</th>' for each in heads)
     made = [f'<tr style="background:none">{head}</tr>']
@@ -114,7 +114,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Markup]], count: int) ->
 
 
 def fold(title: str, content: Markup, opened: bool = False) -> Markup:
-    """What is there when somebody asks for it."""
+    """Content below a title that is clicked to open it."""
     state = ' open="open"' if opened else ""
     return Markup(
         f'<details{state} style="margin:.2em 0"><summary style="cursor:pointer">{text(title)}</summary>'
@@ -123,7 +123,7 @@ def fold(title: str, content: Markup, opened: bool = False) -> Markup:
 
 
 def listing(content: Markup) -> Markup:
-    """Lines of code."""
+    """Displays lines of code."""
     return Markup(
         f'<pre style="{_MONO};line-height:1.35;margin:.3em 0;padding:.4em .6em;'
         f'border-left:3px solid rgba(128,128,128,.35);white-space:pre;overflow:auto;max-height:32em">'
@@ -132,7 +132,7 @@ def listing(content: Markup) -> Markup:
 
 
 def box(kind: str, title: Markup, *parts: Markup) -> str:
-    """What an object shows: what it is, its name, and what is known of it."""
+    """The frame for an object: its kind, its name, and the parts."""
     inside = "".join(parts)
     return (
         f'<div class="cwrapjit" style="margin:.2em 0;line-height:1.45"><div style="margin-bottom:.2em">'
