@@ -40,10 +40,8 @@ class Pickled(Shown):
 
 
 class Travels(Pickled):
-    """Base of objects made from texts and options, which decide whether two are equal.
-
-    _made_by() returns the callable that makes the object, its arguments and its keywords.
-    """
+    """Base of objects made from texts and options, which decide whether two are equal. _made_by() returns the
+    callable that makes the object, its arguments and its keywords."""
 
     __slots__ = ()
 

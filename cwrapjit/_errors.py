@@ -22,8 +22,7 @@ class CompileError(SyntaxError):
     """Raised when C text does not compile.
 
     As in any SyntaxError, filename names the text and its function; lineno and offset count from 1 within
-    that text. errors lists one CompileError for each error, including this one.
-    """
+    that text. errors lists one CompileError for each error, including this one."""
 
     __module__ = "cwrapjit"
     errors: Sequence[CompileError] = ()
@@ -33,8 +32,7 @@ class CompileWarning(UserWarning):
     """A C compiler's warning about C text that runs nevertheless.
 
     msg is the compiler's message. filename, lineno and offset give its place as in a CompileError, and text
-    is that line, if known.
-    """
+    is that line, if known."""
 
     __module__ = "cwrapjit"
     msg: str = ""

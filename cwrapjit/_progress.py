@@ -2,8 +2,7 @@
 
 Ten times a second, between chunks of slices, the call path looks at the context variable `watcher`
 (csrc/function/call/progress.c). It calls the value, a _Block, with the state of the call; the result reports
-that call until its end.
-"""
+that call until its end."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ def progress(*, bar: Callable[..., Bar] | None = None, after: float = 0.5) -> _G
     blocks the innermost one applies.
 
     bar(desc=, total=, initial=, unit=, unit_scale=) makes a bar, which has update(n) and close(). The default
-    is tqdm's: a widget in a notebook, else text. An exception that a bar raises ends the call.
-    """
+    is tqdm's: a widget in a notebook, else text. An exception that a bar raises ends the call."""
     if not (bar is None or callable(bar)):
         raise TypeError(f"progress(): bar must be callable, as tqdm is, not {type(bar).__name__}")
     if isinstance(after, bool) or not isinstance(after, (int, float)):

@@ -122,11 +122,9 @@ def _the_field(path: str) -> str:
 
 
 def _definition(dtype: np.dtype[Any], members: list[_Member], name: str) -> tuple[str, int]:
-    """Returns the text of a struct with members at these offsets, and its alignment.
-
-    It is an ordinary struct if C puts the members at these offsets by itself. Otherwise it is packed, with
-    gaps as members; overlapping members make it a union.
-    """
+    """Returns the text of a struct with members at these offsets, and its alignment. It is an ordinary struct
+    if C puts the members at these offsets by itself. Otherwise it is packed, with gaps as members;
+    overlapping members make it a union."""
     ends = [0, *(member.end for member in members)]
     overlap = any(member.offset < max(ends[: i + 1]) for i, member in enumerate(members))
     alignment = max((member.alignment for member in members), default=1)

@@ -30,10 +30,8 @@ def build(
     has_outputs: bool,
     known: Mapping[str, Any] | None,
 ) -> inspect.Signature:
-    """Inputs by position or keyword, then out= and the extra arguments by keyword only.
-
-    known: may contain `_declared`, the C function that gives the types of inputs; None: no types are shown.
-    """
+    """Inputs by position or keyword, then out= and the extra arguments by keyword only. known: may contain
+    `_declared`, the C function that gives the types of inputs; None: no types are shown."""
     parameter = inspect.Parameter
     kinds = c_types(known["_declared"]) if known and "_declared" in known else {}
     unknown = parameter.empty

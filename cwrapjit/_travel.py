@@ -2,8 +2,7 @@
 
 A pickle is load(FORMAT, version, kind, content). An object that this process has loaded or pickled is found
 by its content as long as it is alive, so that it is compiled only once. Functions of one module share the
-variables of its sources; so do functions from pickles.
-"""
+variables of its sources; so do functions from pickles."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Says in one sentence why this package cannot be imported here.
 
 Runs before the rest of the package is imported, and in setup.py. Pythons too old for the rest can read this
-file.
-"""
+file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What graphs are made of: types, ops, the base classes of both, variables; cwrapjit.link() compiles them.
+"""Types, ops, their base classes and variables, of which graphs consist; cwrapjit.link() compiles graphs.
 
 >>> import cwrapjit, cwrapjit.graph as cg
 >>> x, y = cg.float64("x"), cg.float64("y")
@@ -14,7 +14,7 @@ from cwrapjit import _imports
 from cwrapjit._cwrapjit import BoundGraph as BoundGraph
 from cwrapjit._cwrapjit import Graph as Graph
 
-# A module is loaded when one of its names is asked for: graphs of one's own types need base alone.
+# A module is loaded when one of its names is used. Graphs of users' own types need only base.
 _NAMES = {
     "base": ("Apply", "COp", "CType", "Constant", "In", "Op", "ResultBase", "Variable"),
     "scalars": (

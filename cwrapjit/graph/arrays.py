@@ -1,4 +1,4 @@
-"""Arrays as a type of graphs: NAME is a PyArrayObject *."""
+"""Arrays as a type of graphs. In C, NAME is a PyArrayObject *."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ _NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
 class ndarray(ByKey, CType):
     """An array of one dtype and rank, of any shape and strides, aligned and in native byte order.
 
-    In C, NAME is a PyArrayObject *, NULL where there is no array yet. The array of a result is used again
-    in the next run when nobody but the graph holds it: see cwj_array_prepare() in <cwj_arrays.h>.
-    """
+    In C, NAME is a PyArrayObject *, or NULL if there is no array yet. The next run reuses a result's array if
+    only the graph holds a reference to it: see cwj_array_prepare() in <cwj_arrays.h>."""
 
     variable_class = NumericVariable
     is_array = True
@@ -32,7 +31,7 @@ class ndarray(ByKey, CType):
         if isinstance(ndim, bool) or not 0 <= self.ndim <= 32:
             raise ValueError(f"ndarray: ndim must be from 0 to 32, not {ndim!r}")
         number = np.dtype(self.dtype).num
-        if type(self).filter is ndarray.filter:  # a quicker way to the same
+        if type(self).filter is ndarray.filter:  # a quicker filter with the same results
             self.filter = make_filter(number, self.ndim, np.ndarray, self._convert)  # type: ignore[method-assign]
 
     # ---- Python's side
@@ -65,17 +64,15 @@ class ndarray(ByKey, CType):
         return made
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """An array of this dtype and rank: the given one, where it is one already.
-
-        Array-likes are converted, arrays of other dtypes only by safe casting (the result is a copy, as it is
-        of one that is not aligned), and single numbers as Scalar.filter() does. strict: nothing is converted.
-        allow_downcast=True: any cast. TypeError for what does not fit, OverflowError for integers out of
-        range, ValueError for what is no array.
-        """
+        """Returns an array of this dtype and rank: the value itself if it is one. Converts array-likes;
+        arrays of other dtypes only by safe casting, and unaligned ones (the result is a copy); single numbers
+        as Scalar.filter() does. strict: converts nothing. allow_downcast=True: allows any cast. Raises
+        TypeError for values that do not fit, OverflowError for integers out of range, ValueError if the value
+        is not an array."""
         return self._convert(value, strict, allow_downcast)
 
     def values_eq(self, a: Any, b: Any) -> bool:
-        """Same shape and dtype, equal elements; NaNs are equal."""
+        """True if shape, dtype and elements are equal; NaNs are equal."""
         return bool(
             np.shape(a) == np.shape(b)
             and np.asarray(a).dtype == np.asarray(b).dtype
@@ -83,7 +80,7 @@ class ndarray(ByKey, CType):
         )
 
     def values_eq_approx(self, a: Any, b: Any, tolerance: float = 1e-4) -> bool:
-        """As values_eq, but elements may differ by tolerance, relatively."""
+        """As values_eq, but with a relative tolerance for elements."""
         if np.dtype(self.dtype).kind not in "fc":
             return self.values_eq(a, b)
         same = np.shape(a) == np.shape(b) and np.asarray(a).dtype == np.asarray(b).dtype
@@ -109,7 +106,7 @@ class ndarray(ByKey, CType):
         return f"{name} = NULL;\n{checked}{name} = (PyArrayObject *)py_{name};\nPy_INCREF(py_{name});"
 
     def c_extract_out(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
-        """The result of the run before, so that its memory can be used again."""
+        """Takes the result of the previous run, so that its memory can be reused."""
         extract = self.c_extract(name, sub, check_input).replace("\n", "\n    ")
         return f"if (py_{name} == Py_None) {{\n    {self.c_init(name, sub)}\n}} else {{\n    {extract}\n}}"
 

@@ -1,12 +1,11 @@
-"""What graphs are made of: variables, nodes, and the two base classes of types and of ops.
+"""The parts of graphs: variables, nodes, and the base classes of types and ops.
 
-Nothing here is needed to link a graph: cwrapjit.link() reads attributes (variable.type, .owner, .name;
-node.op, .inputs, .outputs) and calls c_ methods, whoever defines them. These classes say what is there to
-be defined, and give every optional method an answer.
+link() does not need these classes: it reads attributes (variable.type, .owner, .name; node.op, .inputs,
+.outputs) and calls c_ methods of any class. These classes document the methods, and give each optional method
+a default.
 
-Two protocols exist side by side. In the *filled* one (CType, COp) methods get names and return final C
-text. In the *template* one (ResultBase, Op) they take no arguments and return text with "%(name)s" and
-"%(fail)s" in it.
+There are two protocols. In the *filled* one (CType, COp) methods take names and return final C text. In the
+*template* one (ResultBase, Op) they take no arguments and return text with "%(name)s" and "%(fail)s" in it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ def _missing(owner: object, method: str) -> NoReturn:
 
 
 def check_flag(who: str, option: str, value: object) -> None:
-    """As the C side does it for other options."""
+    """Checks an option as the C side does."""
     if not isinstance(value, bool):
         raise TypeError(f"{who}: {option} must be True or False, not {value!r}")
 
@@ -33,14 +32,13 @@ def check_flag(who: str, option: str, value: object) -> None:
 
 
 class Named:
-    """Shown as str() has it, pickled by the name of its class, which another import of the package may have
-    now."""
+    """repr() is str(). Pickled by the class's name, which may refer to another import of the package now."""
 
     __slots__ = ()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         now = load("cwrapjit._travel").now
-        # From protocol 2 on, the class in a pickle must be that of the object.
+        # From protocol 2 on, the class in a pickle must be the object's own.
         made = super().__reduce_ex__(protocol if now(type(self)) is type(self) else 1)
         if isinstance(made, str):
             return made
@@ -51,10 +49,8 @@ class Named:
 
 
 class Variable(Named, Shown):
-    """A value of a graph: an input, or output number `index` of the node `owner`.
-
-    Variables are told apart by identity, never by name.
-    """
+    """A value of a graph: an input, or output number `index` of the node `owner`. Variables are distinguished
+    by identity, never by name."""
 
     def __init__(
         self, type: Any, name: str | None = None, owner: Apply | None = None, index: int | None = None
@@ -83,7 +79,7 @@ class Variable(Named, Shown):
 
 
 class Constant(Variable):
-    """A variable with a value: `data`, as its type's filter() returns it."""
+    """A variable with a value: `data`, as returned by filter() of the type."""
 
     def __init__(self, type: Any, data: Any, name: str | None = None) -> None:
         super().__init__(type, name)
@@ -100,10 +96,8 @@ class Constant(Variable):
 
 
 class In(Named):
-    """An input of link(), with what the graph may do to it.
-
-    mutable=True: runs may overwrite the caller's object, where an op of the graph does (destroy_map).
-    """
+    """An input of link(). mutable=True: runs may overwrite the caller's object, if an op of the graph does so
+    (destroy_map)."""
 
     def __init__(self, variable: Any, *, mutable: bool = False) -> None:
         if not is_variable(variable):
@@ -117,10 +111,8 @@ class In(Named):
 
 
 class Apply(Named):
-    """A node: an op applied to input variables, and the variables that hold its outputs.
-
-    The outputs must be new: they get this node as their owner.
-    """
+    """A node: an op, its input variables, and its output variables, which must be new: they get this node as
+    their owner."""
 
     def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self.op = op
@@ -151,7 +143,7 @@ class Apply(Named):
 
 
 def is_variable(value: object) -> bool:
-    """Has it what makes a variable: a type and an owner?"""
+    """True for an object that has a type and an owner, as variables have."""
     return not isinstance(value, type) and hasattr(value, "type") and hasattr(value, "owner")
 
 
@@ -163,11 +155,9 @@ def _class_name(value: object) -> str:
 
 
 def _identity(self: Any, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-    """The value as this type has it: by default, as it is.
-
-    strict: refuse instead of converting. allow_downcast: may precision get lost. TypeError for what is no
-    value of this type.
-    """
+    """Returns the value as an object of this type; by default, returns it unchanged. strict: refuses instead
+    of converting. allow_downcast: precision may be lost. Raises TypeError for values that do not fit the
+    type."""
     return value
 
 
@@ -175,7 +165,7 @@ _identity.identity = True  # type: ignore[attr-defined]  # calls leave such a fi
 
 
 class ByKey:
-    """Equal are those of one class that have equal keys."""
+    """Objects are equal if they have the same class and equal keys."""
 
     def _key(self) -> tuple[Any, ...]:
         raise NotImplementedError
@@ -188,7 +178,7 @@ class ByKey:
 
 
 class _Settings(Named):
-    """What types and ops alike may ask of the compilation. Methods that take c_compiler get it."""
+    """Requests that types and ops can make of the compilation. Methods that take c_compiler get it."""
 
     def c_headers(self, *args: Any, **kwargs: Any) -> Any:
         """Headers to include: "<math.h>", '"own.h"'."""
@@ -211,7 +201,7 @@ class _Settings(Named):
         return []
 
     def c_no_compile_args(self, *args: Any, **kwargs: Any) -> Any:
-        """Arguments to leave out, whoever adds them."""
+        """Arguments to leave out, even if others add them."""
         return []
 
     def c_init_code(self, *args: Any, **kwargs: Any) -> Any:
@@ -219,7 +209,7 @@ class _Settings(Named):
         return []
 
     def c_support_code(self, *args: Any, **kwargs: Any) -> Any:
-        """Functions and types, at file level; the same text of several parties stands there once."""
+        """Functions and types, at file level. A text that several types and ops share is written once."""
         return ""
 
     def c_compiler(self) -> str | None:
@@ -227,7 +217,7 @@ class _Settings(Named):
         return None
 
     def c_code_cache_version(self) -> tuple[Any, ...]:
-        """Changes with the C text. (): compiled code is never used again for another graph."""
+        """Must change with the C text. (): compiled code is never reused for another graph."""
         return ()
 
     def __str__(self) -> str:
@@ -235,11 +225,10 @@ class _Settings(Named):
 
 
 class CType(_Settings):
-    """A type that says how its values become C variables and Python objects again: the filled protocol.
+    """A type whose methods convert its values to C variables and back to Python objects: the filled protocol.
 
-    Each method gets the variable's C name, and sub, a dict with "fail", the text that leaves a block with an
-    exception set. All that c_declare() declares must have the name in its name. py_NAME is the Python object.
-    """
+    Methods take the variable's C name, and sub, a dict with "fail": text that leaves the block with an
+    exception set. All names in c_declare() must contain the variable's. py_NAME is the Python object."""
 
     variable_class: type[Variable] = Variable
     filter: Callable[..., Any] = _identity
@@ -253,7 +242,7 @@ class CType(_Settings):
         _missing(self, "c_declare")
 
     def c_init(self, *args: Any, **kwargs: Any) -> str:
-        """c_init(name, sub): gives them a first value, where no object does."""
+        """c_init(name, sub): initialises them if there is no object."""
         _missing(self, "c_init")
 
     def c_extract(self, *args: Any, **kwargs: Any) -> str:
@@ -269,32 +258,31 @@ class CType(_Settings):
         _missing(self, "c_cleanup")
 
     def c_element_type(self) -> str:
-        """The C type of an element: "npy_int32"."""
+        """Returns the C type of an element: "npy_int32"."""
         _missing(self, "c_element_type")
 
     def c_literal(self, data: Any) -> str:
-        """A C expression for a constant, or "" where there is none."""
+        """Returns a C expression for a constant, or "" if there is none."""
         return ""
 
     def c_is_simple(self) -> bool:
-        """A number or a small struct, which is not worth keeping between runs?"""
+        """True for a number or a small struct, which is not worth keeping between runs."""
         return False
 
     def values_eq(self, a: Any, b: Any) -> bool:
-        """Are two values equal?"""
+        """True if the values are equal."""
         return bool(a == b)
 
     def values_eq_approx(self, a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
-        """Are two values equal but for rounding?"""
+        """True if the values are equal up to rounding."""
         return self.values_eq(a, b)
 
 
 class ResultBase(_Settings):
     """A variable that is its own type: the template protocol.
 
-    A class called with a name is a variable, and so is a variable called with another name. The c_ methods
-    take no arguments; "%(name)s" in what they return is the variable's C name, "%(fail)s" leaves the block.
-    """
+    Calling the class with a name makes a variable, and so does calling a variable. The c_ methods take no
+    arguments; in their results "%(name)s" is the variable's C name, and "%(fail)s" leaves the block."""
 
     c_templates = True
     c_is_simple = False
@@ -315,7 +303,7 @@ class ResultBase(_Settings):
 
     @property
     def type(self) -> Any:
-        """Itself: what c_declare() and the others are asked of."""
+        """The object itself, which has the c_ methods."""
         return self
 
     def c_declare(self) -> str:
@@ -323,7 +311,7 @@ class ResultBase(_Settings):
         _missing(self, "c_declare")
 
     def c_init(self) -> str:
-        """Gives them a first value: zero, NULL."""
+        """Initialises them: zero, NULL."""
         _missing(self, "c_init")
 
     def c_extract(self) -> str:
@@ -331,7 +319,7 @@ class ResultBase(_Settings):
         _missing(self, "c_extract")
 
     def c_sync(self) -> str:
-        """Makes py_%(name)s an object with their value. May not fail."""
+        """Makes py_%(name)s an object with their value. Must not fail."""
         _missing(self, "c_sync")
 
     def c_cleanup(self) -> str:
@@ -346,9 +334,8 @@ class ResultBase(_Settings):
 
 
 class _OpClass(type):
-    """Lets a class of ops be used as an op: called with variables, it applies an instance without
-    arguments.
-    """
+    """Lets a class of ops be used as an op: calling it with variables applies an instance that was made
+    without arguments."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if args and is_variable(args[0]):
@@ -357,7 +344,7 @@ class _OpClass(type):
 
     @property
     def __signature__(cls) -> Any:
-        """That of __init__: help() and editors would show the method above."""
+        """The signature of __init__; help() and editors would show that of __call__() above."""
         inspect, own = load("inspect"), cls.__init__  # type: ignore[misc]
         if own is object.__init__:
             return inspect.Signature()
@@ -365,7 +352,7 @@ class _OpClass(type):
 
 
 def _names_of(op: Any) -> Sequence[tuple[str, ...]]:
-    """c_var_names of a template op."""
+    """Returns c_var_names of a template op."""
 
     def refuse(error: type[Exception], why: str) -> NoReturn:
         raise error(f"c_var_names of {op} {why}")
@@ -386,16 +373,15 @@ def _of_types(op: Any, role: str, types: Sequence[Any], variables: Sequence[Any]
 
 
 class COp(_Settings, metaclass=_OpClass):
-    """An operation that says what its C is: the filled protocol.
+    """An operation with C code: the filled protocol.
 
-    c_code(node, name, inputs, outputs, sub) gets the C names of its inputs and outputs. With c_var_names()
-    it is an op of the template protocol instead; see Op.
+    c_code(node, name, inputs, outputs, sub) takes the C names of inputs and outputs. With c_var_names() the
+    op uses the template protocol instead; see Op.
 
-    __props__, a tuple of attributes' names, makes ops with equal attributes equal. itypes and otypes, lists
-    of types, describe inputs and outputs; without them, make_node() gives one output of the first input's
-    type. An op whose output may share memory with an input says so by view_map = {0: [0]}, one that
-    overwrites an input by destroy_map: what reads that input then runs before, or link() refuses the graph.
-    """
+    __props__, a tuple of attribute names: ops with equal attributes are equal. itypes and otypes, lists of
+    types, describe inputs and outputs; without them, make_node() makes one output of the first input's type.
+    view_map = {0: [0]} says that output 0 may share memory with input 0. destroy_map says that the op
+    overwrites an input: ops that read this input then run before, or link() refuses the graph."""
 
     __props__: tuple[str, ...] | None = None
     itypes: Sequence[Any] | None = None
@@ -404,7 +390,7 @@ class COp(_Settings, metaclass=_OpClass):
     check_input = True
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
-        """The output of a new node, or the list of them."""
+        """Returns the output of a new node, or the list of outputs."""
         node = self.make_node(*inputs, **kwargs)
         for name in ("op", "inputs", "outputs"):
             if not hasattr(node, name):
@@ -415,7 +401,7 @@ class COp(_Settings, metaclass=_OpClass):
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
     def make_node(self, *inputs: Any) -> Any:
-        """A node with new outputs. TypeError for inputs that do not fit."""
+        """Makes a node with new outputs. Raises TypeError for inputs that do not fit."""
         for place, variable in enumerate(inputs):
             if not is_variable(variable):
                 raise TypeError(f"{self}: input {place} must be a variable, not {_class_name(variable)}")
@@ -436,11 +422,11 @@ class COp(_Settings, metaclass=_OpClass):
         return Apply(self, inputs, [inputs[0].type() for _ in range(count)])
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
-        """The same in Python: output_storage[i][0] = ..."""
+        """Computes in Python: output_storage[i][0] = ..."""
         _missing(self, "perform")
 
     def get_params(self, node: Any) -> Any:
-        """The value of params_type for this op: by default, made of the op's attributes."""
+        """Returns the value of params_type for this op, by default made of the op's attributes."""
         make = getattr(self.params_type, "get_params", None)
         if make is None:
             _missing(self, "get_params")
@@ -451,11 +437,11 @@ class COp(_Settings, metaclass=_OpClass):
         _missing(self, "c_code")
 
     def c_code_cleanup(self, *args: Any, **kwargs: Any) -> str:
-        """c_code_cleanup(node, name, inputs, outputs, sub): runs behind c_code, whatever happened there."""
+        """c_code_cleanup(node, name, inputs, outputs, sub): runs after c_code, even if that failed."""
         return ""
 
     def c_support_code_apply(self, *args: Any, **kwargs: Any) -> str:
-        """c_support_code_apply(node, name): functions and types of one node; their names should hold name."""
+        """c_support_code_apply(node, name): functions and types of one node, with name in their names."""
         return ""
 
     def c_init_code_apply(self, *args: Any, **kwargs: Any) -> str:
@@ -463,15 +449,15 @@ class COp(_Settings, metaclass=_OpClass):
         return ""
 
     def c_support_code_struct(self, *args: Any, **kwargs: Any) -> str:
-        """c_support_code_struct(node, name): declarations of what one node keeps from run to run."""
+        """c_support_code_struct(node, name): declares what one node keeps from run to run."""
         return ""
 
     def c_init_code_struct(self, *args: Any, **kwargs: Any) -> str:
-        """c_init_code_struct(node, name, sub): gives that its first value."""
+        """c_init_code_struct(node, name, sub): initialises that."""
         return ""
 
     def c_cleanup_code_struct(self, *args: Any, **kwargs: Any) -> str:
-        """c_cleanup_code_struct(node, name): frees what it owns."""
+        """c_cleanup_code_struct(node, name): frees what that owns."""
         return ""
 
     def _props(self) -> tuple[Any, ...]:
@@ -487,19 +473,17 @@ class COp(_Settings, metaclass=_OpClass):
 
 
 class Op(COp):
-    """An operation of the template protocol: methods without arguments, which return templates.
-
-    "%(x)s" in them is the C name of the variable that c_var_names() calls x, "%(fail)s" leaves the block.
-    """
+    """An operation of the template protocol: methods without arguments, which return templates. In these,
+    "%(x)s" is the C name of the variable x in c_var_names(), and "%(fail)s" leaves the block."""
 
     def c_var_names(self) -> Any:
-        """[[names of inputs], [names of outputs]], as lists or as their text."""
+        """[[names of inputs], [names of outputs]], as lists or as text."""
         _missing(self, "c_var_names")
 
     def c_validate_update(self) -> str:
-        """Checks inputs, prepares outputs."""
+        """Checks inputs and prepares outputs."""
         return ""
 
     def c_validate_update_cleanup(self) -> str:
-        """Runs behind c_validate_update, and all that follows it, whatever happened."""
+        """Runs after c_validate_update and all that follows it, even if something failed."""
         return ""

@@ -1,7 +1,5 @@
-"""Ops for values of any type: deep copy, view, shape. Their C comes from whoever defines the type.
-
-A type class registers C code for itself and its subclasses; for other types the op runs in Python.
-"""
+"""Ops for values of any type: deep copy, view, shape. Whoever defines a type class registers C code for it
+and its subclasses. For other types the op runs in Python."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ class _TypedOp(COp):
         return (check + "\n" + code if check else code) % names
 
     def c_code_cache_version(self) -> tuple[Any, ...]:
-        """Of all registered codes: () as soon as one of them has none."""
+        """The versions of all registered codes; () if any has none."""
         versions = [
             (f"{cls.__module__}.{cls.__qualname__}", found[2]) for cls, found in self._registry.items()
         ]
@@ -57,7 +55,7 @@ class _TypedOp(COp):
         return self.called
 
     def c_code_cache_version_apply(self, node: Any) -> tuple[Any, ...]:
-        """Of the code for this node."""
+        """The version of the code for this node."""
         found = self._registered(node)
         return () if found is None else found[2]
 
@@ -80,17 +78,16 @@ class DeepCopyOp(_TypedOp):
     _registry: dict[type, _Registered] = {}
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
-        """With the value's copy method, where it has one, else copy.deepcopy."""
+        """Copies arrays by their copy method, other values by copy.deepcopy."""
         (value,) = inputs
         output_storage[0][0] = value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value)
 
 
 def register_deep_copy_op_c_code(type: Any, code: str, version: Any = ()) -> None:
-    """C code of deep_copy for a type class and its subclasses.
+    """Register C code of deep_copy for a type class and its subclasses.
 
-    %(iname)s and %(oname)s are the C names of input and output, %(fail)s leaves the block. version changes
-    with the code; (): what is compiled with it serves one graph only.
-    """
+    %(iname)s and %(oname)s are the C names of input and output, %(fail)s leaves the block. version must
+    change with the code; (): what is compiled with it is never reused for another graph."""
     _register(DeepCopyOp._registry, type, code, "", version)
 
 
@@ -100,7 +97,7 @@ deep_copy = DeepCopyOp()
 
 
 class ViewOp(_TypedOp):
-    """The very input, for types whose values are Python objects."""
+    """Returns the input itself, for types whose values are Python objects."""
 
     called = "view"
     view_map = {0: [0]}
@@ -112,7 +109,7 @@ class ViewOp(_TypedOp):
 
 
 def register_view_op_c_code(type: Any, code: str, version: Any = ()) -> None:
-    """C code of view for a type class and its subclasses; see register_deep_copy_op_c_code()."""
+    """Register C code of view for a type class and its subclasses; see register_deep_copy_op_c_code()."""
     _register(ViewOp._registry, type, code, "", version)
 
 
@@ -128,19 +125,18 @@ class Shape(_TypedOp):
     _registry: dict[type, _Registered] = {}
 
     def make_node(self, *inputs: Any) -> Apply:
-        """One input, of any type whose values have a shape."""
+        """Takes one input, of any type whose values have a shape."""
         return Apply(self, super().make_node(*inputs).inputs, [ndarray("int64", 1)()])
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
-        """Of any object with a shape."""
+        """Works for any object with a shape."""
         output_storage[0][0] = np.asarray(np.shape(inputs[0]), np.int64)
 
 
 def register_shape_c_code(type: Any, code: str, version: Any = ()) -> None:
-    """C code of shape for a type class and its subclasses; see register_deep_copy_op_c_code().
+    """Register C code of shape for a type class and its subclasses; see register_deep_copy_op_c_code().
 
-    %(oname)s is the PyArrayObject * of an int64 array, NULL at first.
-    """
+    %(oname)s is the PyArrayObject * of an int64 array, NULL at first."""
     _register(Shape._registry, type, code, "", version)
 
 
@@ -159,11 +155,11 @@ class ShapeI(_TypedOp):
         self.i = i
 
     def make_node(self, *inputs: Any) -> Apply:
-        """One input, of any type whose values have a shape."""
+        """Takes one input, of any type whose values have a shape."""
         return Apply(self, super().make_node(*inputs).inputs, [int64()])
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
-        """Of any object with a shape. ValueError where it has too few dimensions."""
+        """Works for any object with a shape. Raises ValueError if it has too few dimensions."""
         found = np.shape(inputs[0])
         if self.i >= len(found):
             raise ValueError(f"{self}: the input has {len(found)} dimensions")
@@ -174,16 +170,15 @@ class ShapeI(_TypedOp):
 
 
 def register_shape_i_c_code(type: Any, code: str, check_input: str, version: Any = ()) -> None:
-    """C code of shape_i for a type class and its subclasses; see register_deep_copy_op_c_code().
+    """Register C code of shape_i for a type class and its subclasses; see register_deep_copy_op_c_code().
 
-    check_input, which stands in front, must make sure that the input has axis %(i)s. %(oname)s is an
-    npy_int64.
-    """
+    check_input is placed before the code, and must ensure that the input has axis %(i)s. %(oname)s is an
+    npy_int64."""
     _register(ShapeI._registry, type, code, check_input, version)
 
 
 def shape_i(i: int) -> ShapeI:
-    """The op that gives the length along axis i: shape_i(0)(x)."""
+    """Return the op for the length along axis i: shape_i(0)(x)."""
     return ShapeI(i)
 
 

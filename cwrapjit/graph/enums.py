@@ -15,9 +15,8 @@ _WORDS = re.compile(r"[A-Za-z_]\w*( [A-Za-z_]\w*)*")
 class EnumType(ByKey, CType, Mapping[str, Any]):
     """EnumType(LOW=0, HIGH=("high", 2), ctype="int"): constants, some with an alias.
 
-    A variable of this type is a C number of type ctype (default double), its Python value that of a
-    constant. The names, of capital letters, digits and underscores, are macros in C and attributes here.
-    """
+    A variable of this type is a C number of type ctype (default double); in Python it has a constant's value.
+    Names consist of capital letters, digits and underscores. They are macros in C and attributes here."""
 
     _values: dict[str, Any]
     aliases: dict[str, str]
@@ -92,23 +91,22 @@ class EnumType(ByKey, CType, Mapping[str, Any]):
         return [*super().__dir__(), *self._values]
 
     def fromalias(self, alias: str) -> Any:
-        """The value of the constant with that alias, or else with that name. KeyError."""
+        """Returns the value of the constant with that alias, or else with that name. Raises KeyError."""
         return self[self.aliases.get(alias, alias)]
 
     def has_alias(self, alias: str) -> bool:
-        """Is there such an alias?"""
+        """True if there is such an alias."""
         return alias in self.aliases
 
     def get_aliases(self) -> tuple[str, ...]:
-        """All aliases, sorted."""
+        """Returns all aliases, sorted."""
         return tuple(sorted(self.aliases))
 
     # ---- values
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """One of the constants' values; unless strict, an alias or a name stands for it. ValueError,
-        TypeError.
-        """
+        """Returns the value if it is a constant's; unless strict, also accepts an alias or a name. Raises
+        ValueError or TypeError."""
         if isinstance(value, str) and not strict:
             if value not in self.aliases and value not in self._values:
                 raise ValueError(f"{self}.filter(): there is no constant and no alias {value!r}")
@@ -202,10 +200,8 @@ class EnumList(EnumType):
 
 
 class CEnumType(EnumList):
-    """EnumList whose values in C are those of a header: no macros, each name is what C says it is.
-
-    The headers come from the op that uses it.
-    """
+    """An EnumList whose C values come from a header: no macros are defined. The op that uses the type
+    includes the header."""
 
     def c_support_code(self) -> str:
         return ""

@@ -1,4 +1,4 @@
-"""Ops whose C is in files, cut into sections by lines like "#section support_code"."""
+"""Ops whose C code is in files, divided into sections by lines like "#section support_code"."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OLD_SECTIONS = {"APPLY": "support_code_apply", "SUPPORT": "support_code"}
 
 
 def _cut(file: str, text: str) -> list[tuple[str, str]]:
-    """The sections of a file, in order. ValueError for what belongs to none of them."""
+    """Returns the sections of a file, in order. Raises ValueError for text outside of them."""
     old = _OLD_MARKER.search(text) is not None
     parts = (_OLD_MARKER if old else _MARKER).split(text)
     if old and _MARKER.search(text):
@@ -51,17 +51,16 @@ def _cut(file: str, text: str) -> list[tuple[str, str]]:
 
 
 class ExternalCOp(COp):
-    """ExternalCOp(files, func_name=None): an op made of the sections of C files.
+    """ExternalCOp(files, func_name=None): an op made from the sections of C files.
 
-    Relative paths begin beside the source of the derived class; at the current folder for this class itself
-    and for classes without a source file. The same section of several files is joined. With func_name, the
-    op is a call of that function, func_name(inputs..., &outputs..., params), which fails by returning
-    something else than 0.
+    Relative paths start in the folder of the derived class's source file, or in the current folder for this
+    class itself and for classes without a file. Sections of the same name in several files are joined. With
+    func_name, the op calls that function, func_name(inputs..., &outputs..., params), which returns 0 unless
+    it fails.
 
-    In sections these macros are defined: INPUT_0, OUTPUT_0 ... (in code and code_cleanup), FAIL, PARAMS
-    (where the op has them), APPLY_SPECIFIC(name), and for each variable with a dtype DTYPE_INPUT_0,
-    TYPENUM_INPUT_0 and ITEMSIZE_INPUT_0, likewise for outputs.
-    """
+    Sections can use these macros: INPUT_0, OUTPUT_0 ... (in code and code_cleanup), FAIL, PARAMS (if the op
+    has them), APPLY_SPECIFIC(name), and for each variable with a dtype DTYPE_INPUT_0, TYPENUM_INPUT_0 and
+    ITEMSIZE_INPUT_0, likewise for outputs."""
 
     def __init__(self, func_files: Any, func_name: str | None = None) -> None:
         files = [func_files] if isinstance(func_files, (str, os.PathLike)) else list(func_files)
@@ -125,7 +124,7 @@ class ExternalCOp(COp):
         return macros
 
     def _wrapped(self, section: str, node: Any, name: str, more: dict[str, str] | None = None) -> str:
-        """A section with its macros, which end with it."""
+        """Returns a section between the #define and #undef lines of its macros."""
         text = self.code_sections.get(section, "")
         if not text:
             return ""
@@ -161,7 +160,7 @@ class ExternalCOp(COp):
         return self._wrapped("support_code_apply", node, name)
 
     def c_support_code_struct(self, node: Any, name: str) -> str:
-        """Declarations alone: here macros are replaced, not defined."""
+        """Replaces macros instead of defining them, as the section contains only declarations."""
         text = self.code_sections.get("support_code_struct", "")
         text = re.sub(r"\bAPPLY_SPECIFIC\(\s*(\w+)\s*\)", rf"\1_{name}", text)
         for macro, value in self._variable_macros(node).items():

@@ -1,9 +1,8 @@
-"""Fusion: neighbouring elementwise nodes become one loop, without the array between them.
+"""Fusion: makes one loop of neighbouring elementwise nodes, without an array between them.
 
-A node is taken into the one that uses its result when nobody else does, when it is no output, and when both
-results have as many dimensions. What was between them keeps its dtype, so the bits are the same. A node
-that reads memory which another one overwrites stays where it is.
-"""
+A node is merged into the one that uses its result if that is the only user, the result is no output, and both
+results have the same number of dimensions. The intermediate value keeps its dtype, so results have the same
+bits. A node that reads memory which another node overwrites is not merged."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from typing import Any
 from cwrapjit.graph.base import Apply
 from cwrapjit.graph.loops import LoopOp, Step
 
-MAX_STEPS = 64  # a loop that is much longer gains nothing
+MAX_STEPS = 64  # a much longer loop gains nothing
 
 
 class FusedOp(LoopOp):
@@ -55,7 +54,7 @@ def _may_fuse(node: Any) -> bool:
 
 
 class _Groups:
-    """Which nodes go into which: `into` maps a node's id to the node that takes it up."""
+    """Decides which nodes are merged: `into` maps a node's id to the node that takes it up."""
 
     def __init__(self, nodes: Sequence[Any], outputs: Sequence[Any], overwritten: Sequence[Any]) -> None:
         self.overwritten = {id(variable) for variable in overwritten}
@@ -109,7 +108,7 @@ class _Loop:
 
 
 def _members(nodes: Sequence[Any], into: dict[int, Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """Each node that is left, with those that it takes up, in order."""
+    """Yields each remaining node with the nodes merged into it, in order."""
     taken: dict[int, list[Any]] = collections.defaultdict(list)
     for node in nodes:
         members = [*taken.pop(id(node), []), node]
@@ -120,12 +119,9 @@ def _members(nodes: Sequence[Any], into: dict[int, Any]) -> Iterator[tuple[Any, 
 
 
 def fuse(nodes: Sequence[Any], outputs: Sequence[Any], overwritten: Sequence[Any] = ()) -> list[Any]:
-    """The outputs of a graph that computes the same with fewer nodes.
-
-    nodes: all of them, in an order in which they can run. overwritten: variables whose memory some op
-    overwrites. Nothing of the given graph is changed: nodes that use something new are made anew, so a result
-    that a node of another library uses stays as it is.
-    """
+    """Returns outputs of a graph that computes the same with fewer nodes. nodes: all nodes, in an order in
+    which they can run. overwritten: variables whose memory some op overwrites. The given graph is not
+    changed: nodes with new inputs are copied. Results that another library's nodes use are left alone."""
     if sum(map(_may_fuse, nodes)) < 2:
         return list(outputs)
     foreign = {id(v) for node in nodes if not isinstance(node, Apply) for v in node.inputs}

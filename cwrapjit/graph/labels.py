@@ -1,8 +1,7 @@
-"""What messages, comments and C names call variables, types, ops and nodes.
+"""Names variables, types, ops and nodes in messages, comments and C.
 
-Names come from anywhere, so they are looked at before they get into a comment of generated C: printable, and
-nothing that ends a comment.
-"""
+Names come from anywhere. Those in comments of generated C must therefore be printable, and must not end a
+comment."""
 
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ from typing import Any
 
 _MOST_LETTERS = 60  # of a name in a label
 _MOST_ARGUMENTS = 8  # of a node in a label
-# A label is not worth a failure where __str__ has one of the usual faults. Ctrl-C is none of these, nor is
-# what a signal's handler raises.
+# Expected errors of users' __str__, for which a label is not worth failing. KeyboardInterrupt and exceptions
+# of signal handlers are not among them.
 _BLUNDERS = (
     ArithmeticError,
     AssertionError,
@@ -26,14 +25,14 @@ _BLUNDERS = (
 
 
 def is_showable(text: str) -> bool:
-    """Printable, not empty, and neither the end of a comment nor the start of one."""
-    plain = str.__str__(text)  # whatever a class derived from str says
+    """True for printable text that is not empty and neither ends nor starts a comment."""
+    plain = str.__str__(text)  # ignores overrides in classes derived from str
     harmless = "\\" not in plain and "*/" not in plain and "/*" not in plain
     return harmless and plain != "" and plain.isprintable()
 
 
 def name_of(variable: Any) -> str | None:
-    """Return variable.name where it is text that can stand in a message and in a comment."""
+    """Return variable.name if it is text that can appear in a message and in a comment."""
     name: Any = getattr(variable, "name", None)
     return str.__str__(name) if issubclass(type(name), str) and is_showable(name) else None
 
@@ -49,12 +48,12 @@ def variable_label(variable: Any) -> str:
 
 
 def class_of(value: Any) -> str:
-    """Return "Double": the class, also where a class is its own type or op."""
+    """Return "Double": the class, even if it is used as a type or op itself."""
     return value.__name__ if isinstance(value, type) else type(value).__name__
 
 
 def op_label(op: Any) -> str:
-    """Return "Add", or what the op says of itself when printed."""
+    """Return "Add", or the op's own str() or repr()."""
     methods: Any = type(op).__str__, type(op).__repr__
     prints = not isinstance(op, type) and methods != (object.__str__, object.__repr__)
     try:
@@ -71,5 +70,5 @@ def call_label(op: Any, arguments: Sequence[str]) -> str:
 
 
 def node_label(op: Any, inputs: Sequence[Any]) -> str:
-    """The same of a node's op and inputs, before variables have numbers."""
+    """Return call_label() of a node, before variables have numbers."""
     return call_label(op, ["?" if name is None else shortened(name) for name in map(name_of, inputs)])

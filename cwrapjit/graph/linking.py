@@ -1,8 +1,7 @@
-"""link(), and all that it finds out of a graph before C reads that (csrc/graph/link/) and compiles.
+"""link(), and all that Python finds out about a graph before C reads it (csrc/graph/link/) and compiles.
 
-The graph is walked through and numbered (walk.py), types and ops are asked for their C (texts.py), nodes are
-cut into steps (steps.py), and what the unit needs as a whole is asked for (words.py).
-"""
+The graph is walked and numbered (walk.py), types and ops return their C (texts.py), nodes are grouped into
+steps (steps.py), and the needs of the unit as a whole are collected (words.py)."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ def _filter(value: Value) -> Any:
 
 
 def _keyword(variable: Any) -> str | None:
-    """Return the name by which an input can be given."""
+    """Return the name by which an input can be passed."""
     name = getattr(variable, "name", None)
     return intern(name) if type(name) is str else None
 
@@ -59,11 +58,9 @@ def read_graph(
     check: bool,
     python: bool,
 ) -> tuple[Any, ...]:
-    """Return what the graph keeps: its name, variables, nodes in the order in which they run, what blocks and
-    inputs are called, outputs. Then steps, the texts of variables and of nodes, and what the unit needs.
-
-    TypeError for what is no graph, ValueError for one that cannot run, NotImplementedError for what has no C.
-    """
+    """Return what the graph keeps: name, variables, nodes in the order in which they run, names of blocks,
+    names of inputs, outputs. Then steps, texts of variables, texts of nodes, and the settings of the unit.
+    TypeError: the graph is invalid. ValueError: it cannot run. NotImplementedError: C is missing."""
     if not is_showable(name):
         raise ValueError(f"link(): name must be printable text, not {name!r}")
     walk = Walk(inputs, outputs, updates)
@@ -129,14 +126,14 @@ def link(
     overwrite; outputs is a variable, or a sequence of them. A call returns the value of a single output, and
     a tuple of several.
 
-    mode='struct' keeps outputs and temporaries from run to run, 'function' nothing. per_op=True goes through
-    Python's objects behind each op. validate=False leaves c_validate_update out. check=True compares each op
-    with its perform(). python=True runs ops without C code by their perform(). updates maps inputs to the
-    variables whose values they take after a run. name is what messages call the graph. optimize, fastmath
+    mode='struct' keeps outputs and temporaries from run to run, 'function' keeps nothing. per_op=True passes
+    all values between ops as Python objects. validate=False leaves out c_validate_update. check=True compares
+    each op with its perform(). python=True runs ops without C code by their perform(). updates maps inputs to
+    the variables whose values they take after a run. name is the graph's name in messages. optimize, fastmath
     and debug are those of function().
 
     Raises CompileError for C that does not compile, NotImplementedError for ops and types without C,
-    TypeError and ValueError for graphs that are none.
+    TypeError and ValueError for invalid graphs.
     """
     if not isinstance(updates, dict | None):
         raise TypeError(f"link(): updates must be a dict, not {type(updates).__name__}")

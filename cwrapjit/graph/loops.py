@@ -1,10 +1,9 @@
-"""Elementwise ops: a C expression over numbers and arrays, with broadcasting when the graph runs.
+"""Elementwise ops: a C expression over numbers and arrays that broadcast when the graph runs.
 
-Only the inner loop is generated. Shapes, the result's memory and the way through it are cwj_elementwise()'s
-business (csrc/graph/builtin/elementwise.c). A loop computes one or more *steps*: an op made by elementwise()
-or by an operator has one, neighbours that were fused (fusion.py) have one each, with the types that their
-results would have had in memory.
-"""
+Only the inner loop is generated. cwj_elementwise() (csrc/graph/builtin/elementwise.c) handles shapes, the
+result's memory and the outer loops. A loop computes one or more *steps*: an op of elementwise() or an
+operator has one step; fused neighbours (fusion.py) have one each, with the dtypes that their results would
+have had in memory."""
 
 from __future__ import annotations
 
@@ -31,28 +30,28 @@ from cwrapjit.graph.scalars import (
 from cwrapjit.kernels.ctext import check_expression
 from cwrapjit.kernels.parameters import RESERVED
 
-_LONGEST = 60  # of an expression that stands for itself in the name of its place
-# In the name of a place: a SyntaxError shows what stands behind the last /, compilers differ in \" and \\.
+_LONGEST = 60  # of an expression that names its own place in errors
+# In the name of a place. SyntaxErrors show what follows the last /; compilers differ in \" and \\.
 _PLAIN = {ord('"'): "'", ord("\\"): "\u2215", ord("/"): "\u2215", **dict.fromkeys(range(32), " ")}
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One expression of a loop, with what its names mean."""
+    """One expression of a loop, and the meaning of its names."""
 
     names: tuple[str, ...]
     sources: tuple[int, ...]  # k >= 0: operand k of the loop; -1 - j: the result of step j
-    dtypes: tuple[str, ...]  # what each is converted to before it gets its name
+    dtypes: tuple[str, ...]  # the dtype that each source is converted to
     expression: str
     dtype: str  # of the result
-    specifier: str = ""  # of the C function that it has to be in; none: it stands in the loop
-    file: str = ""  # what compilers call the expression, where a user wrote it
+    specifier: str = ""  # of the C function that must contain it; "": it stands in the loop
+    file: str = ""  # the compilers' name for a user's expression
 
 
 @dataclass(frozen=True)
 class _Value:
-    """C text of a number, and its dtype. float16 is a float here."""
+    """C text of a number, and its dtype. A float16 is a float here."""
 
     text: str
     dtype: str
@@ -62,7 +61,7 @@ class _Value:
 
 
 def c_string(text: str) -> str:
-    """A C string literal of that text."""
+    """Returns a C string literal of the text."""
     plain = {ord(c): c for c in map(chr, range(32, 127)) if c not in '"\\?'}
     return '"' + "".join(plain.get(byte, f"\\{byte:03o}") for byte in text.encode()) + '"'
 
@@ -72,13 +71,13 @@ def _local(dtype: str) -> str:
 
 
 def _load(text: str, dtype: str) -> _Value:
-    if dtype == "bool":  # a byte in memory, perhaps another one than 0 and 1
+    if dtype == "bool":  # a byte in memory, perhaps neither 0 nor 1
         return _Value(f"({text} != 0)", dtype)
     return _Value(f"npy_half_to_float({text})" if dtype == "float16" else text, dtype)
 
 
 def _convert(value: _Value, dtype: str) -> str:
-    """The value as the C type that a local of dtype has."""
+    """Converts the value to the C type of a local variable of dtype."""
     if value.dtype == dtype:
         return value.text
     if dtype.startswith("complex"):
@@ -91,7 +90,7 @@ def _convert(value: _Value, dtype: str) -> str:
 
 
 def _stored(step: Step) -> str:
-    """The expression as it lies in memory. A user's has lines of its own, of which compilers speak then."""
+    """Returns the expression in its type in memory. #line keeps a user's own lines in errors."""
     inner, dtype = f"({step.expression})", step.dtype
     if step.file:
         last = step.expression.count("\n") + 1
@@ -100,13 +99,13 @@ def _stored(step: Step) -> str:
         return f"{inner} != 0"
     if dtype.startswith("complex"):
         return inner
-    # libtcc casts a pointer to a double. To `+` it is none, and in ?: a function is a pointer.
+    # libtcc allows casts of pointers to double. `+` refuses pointers, and ?: makes pointers of functions.
     inner = f"(+(1 ? {inner} : 1))"
     return f"npy_float_to_half((float){inner})" if dtype == "float16" else f"({c_type(dtype)}){inner}"
 
 
 def _result(step: Step) -> str:
-    """The expression as a local of its dtype, rounded as it would be in memory."""
+    """Returns the expression for a local variable of its dtype, rounded as in memory."""
     stored = _stored(step)
     return f"npy_half_to_float({stored})" if step.dtype == "float16" else stored
 
@@ -120,7 +119,7 @@ def _step_lines(step: Step, values: dict[int, _Value], target: str) -> list[str]
 
 
 def _body(steps: Sequence[Step], operands: dict[int, _Value], target: str) -> list[str]:
-    """The lines that compute all steps; the last result goes to target, as it lies in memory."""
+    """Returns lines that compute all steps, and store the last result in target in its type in memory."""
     values, lines = dict(operands), []
     for j, step in enumerate(steps[:-1]):
         values[-1 - j] = _Value(f"t{j}_", step.dtype)
@@ -135,7 +134,7 @@ def _indent(lines: Iterable[str], depth: int) -> str:
 
 
 def _step_function(name: str, step: Step) -> list[str]:
-    """The C function of a step, and what makes a compiler refuse a `return` that a macro hides."""
+    """Returns the C function of a step, in which compilers refuse a `return` that a macro hides."""
     parameters = ", ".join(f"const {_local(d)} {n}" for n, d in zip(step.names, step.dtypes, strict=True))
     return [
         f"static {step.specifier} {_local(step.dtype)} {name}({parameters or 'void'})",
@@ -150,7 +149,7 @@ def _step_function(name: str, step: Step) -> list[str]:
 
 
 def _step_functions(name: str, steps: Sequence[Step]) -> tuple[list[str], list[Step]]:
-    """The functions that steps need, and the steps with calls of them."""
+    """Returns the functions that steps need, and the steps with calls of these."""
     lines, called = [], []
     for j, step in enumerate(steps):
         if step.specifier:
@@ -161,7 +160,7 @@ def _step_functions(name: str, steps: Sequence[Step]) -> tuple[list[str], list[S
 
 
 def _inner_function(name: str, steps: Sequence[Step], types: Sequence[Any], dtype: str) -> str:
-    """The text of a cwj_inner: contiguous elements at once, or by their steps."""
+    """Returns the text of a cwj_inner: a loop over contiguous elements, and one over strided ones."""
     functions, steps = _step_functions(name, steps)
     arrays = [k for k, type in enumerate(types) if type.is_array]
     scalars = [k for k, type in enumerate(types) if not type.is_array]
@@ -206,23 +205,22 @@ def _inner_function(name: str, steps: Sequence[Step], types: Sequence[Any], dtyp
 
 
 class LoopOp(COp):
-    """What all elementwise ops share: from steps to C. Subclasses say which steps, and the reference in
-    Python.
-    """
+    """The common part of elementwise ops: from steps to C. Subclasses provide the steps and the reference in
+    Python."""
 
-    fuses = True  # fusion.py may join neighbours
+    fuses = True  # fusion.py may merge neighbours
     params_type = None
 
     def steps(self, types: Sequence[Any]) -> tuple[Step, ...]:
-        """The steps for operands of these types. TypeError where there are none."""
+        """Returns the steps for operands of these types. Raises TypeError if there are none."""
         raise NotImplementedError(f"{type(self).__name__} does not define steps()")
 
     def argument_names(self) -> Sequence[str]:
-        """What operands without a name are called in messages."""
+        """Returns names for operands without a name, for messages."""
         raise NotImplementedError(f"{type(self).__name__} does not define argument_names()")
 
     def apply_to(self, operands: Sequence[Any]) -> Apply:
-        """A node, the operands being variables of built-in types."""
+        """Makes a node; the operands are variables of built-in types."""
         types = [operand.type for operand in operands]
         for operand in operands:
             if getattr(operand.type, "is_array", None) is None or operand.type.dtype not in DTYPES:
@@ -250,7 +248,7 @@ class LoopOp(COp):
         return _inner_function(f"{name}_inner", steps, types, steps[-1].dtype)
 
     def c_element_code(self, node: Any, name: str) -> str:
-        """What the loop does for each element, for the linker to look at."""
+        """Returns the loop's code for each element, which the linker inspects."""
         if not node.outputs[0].type.is_array:
             return ""  # c_code has it
         return "\n".join(f"{step.expression}\n;" for step in self._node_steps(node)[1])
@@ -288,13 +286,13 @@ class LoopOp(COp):
     # ---- the reference
 
     def compute(self, node: Any, arrays: Sequence[Any]) -> Any:
-        """The result, of arrays that have the dtypes of the node's inputs."""
+        """Returns the result for arrays of the input dtypes."""
         return _compiled_steps(
             self._node_steps(node), getattr(self, "headers", ()), getattr(self, "support_code", "")
         )(*arrays)
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
-        """Computes the same outside of the graph."""
+        """Computes the op outside the graph."""
         arrays = [np.asarray(value, v.type.dtype) for value, v in zip(inputs, node.inputs, strict=True)]
         made = node.outputs[0].type
         result = np.asarray(self.compute(node, arrays)).astype(made.dtype)
@@ -302,7 +300,7 @@ class LoopOp(COp):
 
 
 def _compiled_steps(program: tuple[list[Any], tuple[Step, ...]], headers: Sequence[str], support: str) -> Any:
-    """A broadcasting function that computes steps, compiled by cwrapjit.function()."""
+    """Returns a broadcasting function that computes the steps, compiled by cwrapjit.function()."""
     types, steps = program
     reads = [f"*({c_type(type.dtype)} *)data_slice__x{k}" for k, type in enumerate(types)]
     values = {
@@ -322,7 +320,7 @@ def _compiled_steps(program: tuple[list[Any], tuple[Step, ...]], headers: Sequen
 
 
 class Elementwise(LoopOp):
-    """One C expression over named operands. elementwise() makes it."""
+    """One C expression over named operands, made by elementwise()."""
 
     __props__ = ("names", "expression", "dtype", "headers", "support_code", "reference")
 
@@ -378,7 +376,7 @@ class Elementwise(LoopOp):
 
 
 def as_operand(op: Any, value: Any, dtypes: Sequence[str]) -> Any:
-    """A variable: the given one, or a constant. Python numbers take a dtype that suits the others'."""
+    """Returns the variable itself, or a constant. Python numbers get a dtype that suits the others."""
     if is_variable(value):
         return value
     array = np.asarray(value)
@@ -386,7 +384,7 @@ def as_operand(op: Any, value: Any, dtypes: Sequence[str]) -> Any:
         raise TypeError(f"{op}: an operand must be a variable or a number, not {type(value).__name__}")
     refuse_masked(str(op), value)
     if isinstance(value, (np.ndarray, list, tuple)):
-        array = np.array(array, order="K")  # the graph's own: what the caller does to his is his business
+        array = np.array(array, order="K")  # a copy, as the caller may change the array
         array.flags.writeable = False
         return Constant(array_of(dtype_name("ndarray", array.dtype), array.ndim), array)
     weak = type(value) in (int, float, complex) and dtypes
@@ -406,11 +404,10 @@ def elementwise(
     """An op that computes a C expression for each element: elementwise("a, b, c", "a*b + c").
 
     In the expression, each operand is a C number of its own type (npy_float64 ...; float16 is a float,
-    complex numbers are structs: see <cwj_complex.h>). The result has `dtype`, by default NumPy's
-    result_type of the operands'. Operands are broadcast when the graph runs; the result is an array if one
-    of them is. headers ("<math.h>") and support_code are for functions that the expression calls.
-    reference(*arrays) is what check= compares with, by default the expression itself, compiled on its own.
-    """
+    complex numbers are structs: see <cwj_complex.h>). The result has `dtype`, by default NumPy's result_type
+    of the operands. Operands broadcast when the graph runs; the result is an array if one of them is. headers
+    ("<math.h>") and support_code declare functions that the expression calls. check= compares with
+    reference(*arrays), by default the expression itself, compiled on its own."""
     if not isinstance(operands, str) or not isinstance(expression, str):
         raise TypeError("elementwise(): operands and expression must be str")
     names = tuple(name.strip() for name in operands.split(","))

@@ -13,7 +13,7 @@ _CAPSULE = type(__import__("datetime").datetime_CAPI)
 
 
 class Generic(ByKey, CType):
-    """Any Python object: NAME is a PyObject *, which the variable owns; NULL becomes None."""
+    """Any Python object: NAME is a PyObject *, an owned reference; NULL becomes None."""
 
     def c_is_simple(self) -> bool:
         return True
@@ -57,10 +57,9 @@ generic = Generic()
 class CDataType(ByKey, CType):
     """An opaque C pointer. NAME is of type ctype; Python sees a capsule, or None for NULL.
 
-    freefunc, a C function of one pointer, frees what NAME points to: when the capsule of a result is
-    collected, or in the cleanup when no capsule was made. A pointer that comes from a capsule belongs to that
-    capsule. A capsule keeps the code that made it loaded, so freefunc may be support code.
-    """
+    freefunc, a C function of one pointer, frees what NAME points to: when a result's capsule is collected, or
+    in the cleanup if no capsule was made. A pointer from a capsule belongs to that capsule. A capsule keeps
+    the code that made it loaded, so freefunc may be support code."""
 
     def __init__(
         self,
@@ -90,7 +89,7 @@ class CDataType(ByKey, CType):
         self.version = version
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """A capsule or None, as it is; TypeError for anything else."""
+        """Returns a capsule or None unchanged; raises TypeError for anything else."""
         if value is not None and not isinstance(value, _CAPSULE):
             raise TypeError(f"{self}.filter(): wanted a capsule or None, got {type(value).__name__}")
         return value
@@ -153,7 +152,7 @@ if ({name} == NULL) {{
 
     def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
         if not self.freefunc:
-            return f"(void){name}_elsewhere;"  # for the compiler's checks: it is used
+            return f"(void){name}_elsewhere;"  # avoids a warning about an unused variable
         return f"if ({name} != NULL && (void *){name} != {name}_elsewhere) {self.freefunc}({name});"
 
     def c_code_cache_version(self) -> tuple[Any, ...]:

@@ -1,7 +1,5 @@
-"""Variables of built-in types compute: x * y + 2.0 builds elementwise nodes.
-
-Operators mean what NumPy's ufuncs of those names mean: the same dtypes, Python numbers are weak.
-"""
+"""Operators of variables of built-in types: x * y + 2.0 builds elementwise nodes. They behave as NumPy's
+ufuncs: the dtypes are the same, and Python numbers are weak."""
 
 from __future__ import annotations
 
@@ -29,12 +27,10 @@ def _both_ways(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
 
 
 class NumericVariable(Variable):
-    """A number or an array of numbers. Operators make elementwise nodes; hash is by identity.
+    """A number or an array of numbers. Operators make elementwise nodes; hash is by identity. Raises
+    TypeError for ==, !=, truth and NumPy's functions, which would take the variable for a value."""
 
-    What would take a variable for a value or an object, and compute something else, is a TypeError: == and
-    !=, truth, and all functions of NumPy."""
-
-    __array_ufunc__ = None  # NumPy's arrays leave operators to us
+    __array_ufunc__ = None  # NumPy's arrays leave operators to this class
     __hash__ = object.__hash__
 
     __add__, __radd__ = _both_ways("add")

@@ -1,16 +1,15 @@
-"""Who may overwrite what in a graph, and the order that follows.
+"""Decides what nodes of a graph may overwrite, and the order that this requires.
 
 An op says by view_map that an output may be (part of) an input, by destroy_map that it overwrites an input,
-whose memory becomes the output's. Variables that view each other, over any number of ops, share what is at
-their roots. What one node overwrites, all others must have read before: the node waits for the readers of
-all that shares the memory. Where no order does that, the graph is refused; nothing is copied that nobody
-asked to copy.
+whose memory becomes the output's. Variables that view each other, over any number of ops, share the memory of
+their roots. A node that overwrites memory waits for all other nodes that read variables sharing it. If no
+order satisfies this, the graph is refused; nothing is copied without an explicit request.
 
-Nothing here calls setdefault(): without memory, CPython 3.13 answers with an exception set and no object.
+Nothing here calls setdefault(), which CPython 3.13 leaves half done if memory runs out: there is an exception,
+and no object.
 
-link() calls order_nodes() where some op says either. A node is (op, inputs, outputs), and is known by its
-place in the list; variables are told apart by identity.
-"""
+link() calls order_nodes() if some op has either map. A node is (op, inputs, outputs), and is known by its
+index in the list; variables are distinguished by identity."""
 
 from __future__ import annotations
 
@@ -23,14 +22,14 @@ from cwrapjit.graph.labels import name_of, node_label, variable_label
 
 Node = tuple[Any, tuple[Any, ...], tuple[Any, ...]]
 Pairs = list[tuple[int, int]]  # an output of a node, and the input whose memory it has
-Reader = tuple[int, Any, Any]  # a node that must run first, what is overwritten then, what it reads of that
-Ways = dict[int, list[Any]]  # from variables, by their id, to others
+Reader = tuple[int, Any, Any]  # a node that must run first, the overwritten variable, the one it reads
+Ways = dict[int, list[Any]]  # id of a variable -> other variables
 
 DEEP_COPY = "a cwrapjit.graph.deep_copy()"
 
 
 def _label(variable: Any) -> str:
-    """Return "x"; without a name, "what Mul(x, y) gives"."""
+    """Return "x", or for a variable without name "what Mul(x, y) gives"."""
     owner = getattr(variable, "owner", None)
     if owner is not None and name_of(variable) is None:
         return f"what {node_label(owner.op, owner.inputs)} gives"
@@ -38,7 +37,7 @@ def _label(variable: Any) -> str:
 
 
 def _index(item: Any, count: int) -> int:
-    """Return -1 for what is no index."""
+    """Return -1 for an invalid index."""
     try:
         index = operator.index(item)
     except TypeError:
@@ -87,37 +86,37 @@ class _Ordering:
         self,
         nodes: Sequence[Node],
         inputs: Sequence[Any],
-        mutable: Sequence[bool],  # inputs whose value the caller lends
-        outputs: Sequence[Any],  # what the caller wants, behind it what updates inputs
+        mutable: Sequence[bool],  # inputs whose value runs may overwrite
+        outputs: Sequence[Any],  # the caller's outputs, then the values for updates
         nreturned: int,
-        updated: Sequence[Any],  # the inputs that the latter update
+        updated: Sequence[Any],  # the inputs that these update
     ) -> None:
         self.nodes, self.inputs, self.mutable = nodes, inputs, mutable
         self.outputs, self.nreturned, self.updated = outputs, nreturned, updated
         self.input_at = {id(v): i for i, v in enumerate(inputs)}
         self.output_at = {id(v): i for i, v in reversed([*enumerate(outputs)])}  # the first one
-        # A node's output that the caller gives as an input is another variable.
+        # A node's output that is also an input of the graph is treated as an input.
         self.owner = {id(v): n for n, node in enumerate(nodes) for v in node[2] if id(v) not in self.input_at}
         self.readers: dict[int, list[tuple[int, int]]] = collections.defaultdict(
             list
-        )  # of a variable: nodes, and by which input
+        )  # variable -> nodes that read it, and by which input
         for n, (_, read, _) in enumerate(nodes):
             for place, variable in enumerate(read):
                 self.readers[id(variable)].append((n, place))
-        self.sources: Ways = collections.defaultdict(list)  # of a view: what it shows
-        self.views: Ways = collections.defaultdict(list)  # the same the other way
-        self.origins: Ways = collections.defaultdict(list)  # of what overwrites: whose memory it has
+        self.sources: Ways = collections.defaultdict(list)  # view -> the variables that it shows
+        self.views: Ways = collections.defaultdict(list)  # variable -> its views
+        self.origins: Ways = collections.defaultdict(list)  # overwriting output -> whose memory it has
         self.before: dict[int, list[Reader]] = collections.defaultdict(
             list
-        )  # of a node: those that must have run
-        self.destroyers: dict[int, int] = {}  # of a root: the node that overwrites it
+        )  # node -> readers that must run before it
+        self.destroyers: dict[int, int] = {}  # root -> the node that overwrites it
         self.overwritten_inputs = [False] * len(inputs)
         self.overwritten: list[Any] = []
 
     def share(self, n: int, destroyed: Pairs, viewed: Pairs) -> None:
-        """Some outputs of node n have the memory of inputs."""
+        """Records that outputs of node n have the memory of inputs."""
         _, inputs, outputs = self.nodes[n]
-        heirs: dict[int, int] = {}  # of an input that is overwritten: the output that has its memory then
+        heirs: dict[int, int] = {}  # overwritten input -> the output that then has its memory
         for place, input in destroyed:
             heirs[id(inputs[input])] = heirs.get(id(inputs[input]), place)
         for place, input in (*destroyed, *viewed):
@@ -146,7 +145,7 @@ class _Ordering:
     # ---- one variable that is overwritten
 
     def destroy(self, n: int, place: int) -> None:
-        """Node n overwrites its input `place`."""
+        """Records that node n overwrites its input `place`."""
         destroyed = self.nodes[n][1][place]
         roots = _reach([destroyed], self.sources)
         for variable in roots:
@@ -154,7 +153,7 @@ class _Ordering:
             if first != n:
                 self.refuse(n, destroyed, variable, f"{self.label(first)} overwrites too;")
             self.destroyers[id(variable)] = n
-        for variable in _reach(roots, self.views):  # all that shows them
+        for variable in _reach(roots, self.views):  # all views of them
             self.check_owner(n, destroyed, variable)
             for reader, other in reversed(self.readers.get(id(variable), ())):
                 if reader != n:
@@ -164,7 +163,7 @@ class _Ordering:
             self.overwritten.append(variable)
 
     def check_owner(self, n: int, destroyed: Any, shared: Any) -> None:
-        """What the caller has, or gets, does not change under him."""
+        """Refuses to overwrite constants, inputs that are not mutable, outputs and values of updates."""
         at, output = self.input_at.get(id(shared)), self.output_at.get(id(shared))
         if at is None and id(shared) not in self.owner:
             self.refuse(n, destroyed, shared, "is a constant;")
@@ -181,7 +180,7 @@ class _Ordering:
             self.refuse(n, destroyed, shared, "is an output;")
 
     def tolerates(self, n: int, place: int, other: int, same: bool) -> bool:
-        """A node may not have what it overwrites as another input, unless it says that it can."""
+        """True if the overwritten memory may be another input, too; only some ops allow it."""
         names = ["destroyhandler_tolerate_aliased", *(["destroyhandler_tolerate_same"] if same else [])]
         said = [getattr(self.nodes[n][0], name, None) for name in names]
         return any(pairs is not None and (place, other) in pairs for pairs in said)
@@ -217,7 +216,7 @@ class _Ordering:
         return self.computing(n) + [reader for reader, _, _ in reversed(self.before.get(n, ()))]
 
     def refuse_order(self, way: list[int]) -> NoReturn:
-        """Somewhere on the way back from its end, where it meets itself, a reader had to be first."""
+        """Finds on the cycle, from its end backwards, the reader that had to run first, and reports it."""
         other = way.pop()
         while other in self.computing(way[-1]):
             other = way.pop()
@@ -229,8 +228,8 @@ class _Ordering:
     # ---- what the next run overwrites
 
     def check_updates(self) -> None:
-        """The values that updates leave for the next run to overwrite are nobody else's."""
-        wanted: dict[int, int] = {}  # of a root: the output that has it
+        """Checks that updates whose values the next run overwrites share memory with nothing else."""
+        wanted: dict[int, int] = {}  # root -> the output that has it
         for at, output in enumerate(self.outputs if self.updated else ()):
             for root in _reach([output], self.sources, self.origins):
                 if id(root) not in self.sources and id(root) not in self.origins:
@@ -238,7 +237,7 @@ class _Ordering:
                     wanted[id(root)] = at
 
     def becomes_overwritten(self, at: int) -> bool:
-        """Return True where the output is an update of an input that runs overwrite."""
+        """Return True if the output updates an input that runs overwrite."""
         updated = at - self.nreturned
         return updated >= 0 and self.overwritten_inputs[self.input_at[id(self.updated[updated])]]
 
@@ -266,10 +265,8 @@ class _Ordering:
 def order_nodes(
     nodes: Sequence[Node], *given: Any
 ) -> tuple[list[bool], list[int] | None, list[bool] | None, list[Any] | None]:
-    """Return which nodes share memory; where some overwrite it, also an order, and what is overwritten.
-
-    The latter is told of each input, and as a list of variables. ValueError where there is no order.
-    """
+    """Return which nodes share memory; if some overwrite it, also an order, and what is overwritten, as a
+    flag for each input and as a list of variables. Raises ValueError if there is no order."""
     maps = [[_read_map(node, name) for name in ("destroy_map", "view_map")] for node in nodes]
     shares = [bool(destroyed or viewed) for destroyed, viewed in maps]
     if not any(destroyed for destroyed, _ in maps):

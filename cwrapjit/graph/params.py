@@ -1,4 +1,4 @@
-"""Parameters of ops as one C struct: a field per parameter, each of a type of its own."""
+"""Parameters of ops as one C struct, with a field for each parameter, each of its own type."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Params(Named, Mapping[str, Any]):
-    """The values of a ParamsType: attributes that cannot be changed, compared by their types."""
+    """The values of a ParamsType: read-only attributes, compared by their types."""
 
     _type: ParamsType
     _values: dict[str, Any]
@@ -90,7 +90,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _from_fields(method: str, *more: str) -> Callable[..., list[str]]:
-    """Return a method that says what the fields' types say, each thing once."""
+    """Return a method that collects the answers of the fields' types, each once."""
 
     def said(self: Any, c_compiler: Any = None) -> list[str]:
         parties = [Party(type, name, False, {}, name) for name, type in self.fields.items()]
@@ -101,13 +101,10 @@ def _from_fields(method: str, *more: str) -> Callable[..., list[str]]:
 
 
 class ParamsType(CType):
-    """ParamsType(a=float64, w=ndarray("float64", 1)): in C, NAME is a pointer to a struct with members a
-    and w.
+    """ParamsType(a=float64, w=ndarray("float64", 1)): in C, NAME points to a struct with members a and w.
 
-    Any type that declares C variables can be a field; its members are what it declares, under the field's
-    name. In an op with params_type, sub["params"] is NAME: "%(params)s->a". The values are attributes of
-    the op.
-    """
+    A field can have any type that declares C variables; these become members, named after the field. In an op
+    with params_type, sub["params"] is NAME: "%(params)s->a". The values are attributes of the op."""
 
     fields: dict[str, Any]
 
@@ -138,20 +135,19 @@ class ParamsType(CType):
         return [type for type in self.__dict__.get("fields", {}).values() if isinstance(type, EnumType)]
 
     def get_enum(self, name: str) -> Any:
-        """The value of that constant of the fields' enumerations. AttributeError."""
+        """Returns the value of a constant of the fields' enumerations. Raises AttributeError."""
         return getattr(self, name)
 
     def enum_from_alias(self, alias: str) -> Any:
-        """The value of the constant with that alias, or else with that name. AttributeError."""
+        """Returns the value of the constant with that alias, or else name. Raises AttributeError."""
         for type in self._enums():
             if type.has_alias(alias):
                 return type.fromalias(alias)
         return getattr(self, alias)
 
     def get_params(self, *objects: Any, **values: Any) -> Params:
-        """Params from attributes of objects (the first that has one) or from keywords, each filtered by its
-        type.
-        """
+        """Makes Params from attributes of objects (the first that has one) or from keywords. Each type
+        filters its value."""
         return Params(self, **{
             name: type.filter(self._find(name, objects, values), strict=False, allow_downcast=None)
             for name, type in self.fields.items()
@@ -168,7 +164,7 @@ class ParamsType(CType):
         raise AttributeError(f"ParamsType.get_params(): no attribute {name!r} in {who}")
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """Params with every field filtered by its type. strict: the value must be Params already."""
+        """Filters every field by its type. strict: the value must be Params already."""
         if strict and not isinstance(value, Params):
             raise TypeError(f"ParamsType.filter(): wanted Params, got {type(value).__name__} (strict)")
         found = {name: self._find(name, (value,), {}) for name in self.fields}
@@ -186,13 +182,13 @@ class ParamsType(CType):
             for name, type in self.fields.items()
         )
 
-    # ---- C's side: a struct, and functions that fill and empty it, field by field
+    # C's side: a struct, and functions that fill and empty its fields
 
     def _text(self, method: str, field: str) -> str:
         return str(getattr(self.fields[field], method)(field, _SUB))
 
     def _field_functions(self, field: str) -> str:
-        """The type's texts speak of the field as of a variable: macros make it a member."""
+        """The type's texts treat the field as a variable; macros map these names to members."""
         who = f"<ParamsType c_declare of {field}>"
         members = declared_names(who, self._text("c_declare", field), field)
         return "\n".join(
@@ -227,7 +223,7 @@ class ParamsType(CType):
         return "\n".join([*lines, "    return 0;", "}"])
 
     def _empty_function(self) -> str:
-        """Empties what was begun, last first."""
+        """Returns the function that empties the fields that were begun, the last one first."""
         fields = reversed(list(enumerate(self.fields, 1)))
         return "\n".join(
             [
@@ -297,7 +293,7 @@ class ParamsType(CType):
         return f"ParamsType({', '.join(f'{name}={type}' for name, type in self.fields.items())})"
 
 
-_SUB = {"fail": "{return -1;}"}  # the functions' own way out
+_SUB = {"fail": "{return -1;}"}  # how these functions fail
 
 
 def _make_type(fields: dict[str, Any]) -> ParamsType:

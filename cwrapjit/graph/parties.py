@@ -1,9 +1,7 @@
-"""Asking types and ops what they say of themselves.
+"""Calls methods of types and ops, and checks what they return.
 
-Methods take what they like to take: check_input and c_compiler are passed where the signature has room for
-them, never by trying. An exception raised inside goes on as it is, with a note that says whose method it was
-and where it stands.
-"""
+Methods may take check_input and c_compiler or not: these are passed if the signature has room for them, never
+by trying. An exception raised inside is passed on, with a note that names the method and its place."""
 
 from __future__ import annotations
 
@@ -17,10 +15,10 @@ from cwrapjit.graph.base import Op
 from cwrapjit.graph.labels import class_of
 
 MISSING: Any = object()
-Piece = tuple[str, str]  # a text of C, and its name: "<cwrapjit Add.c_code of z>"
+Piece = tuple[str, str]  # C text, and its name: "<cwrapjit Add.c_code of z>"
 NOTHING: Piece = ("", "")
 
-# What the base classes have for these, or nothing, need not be asked.
+# Methods that are not called if they are missing or inherited from the base classes.
 _OPTIONAL = (
     "c_headers", "c_header_dirs", "c_libraries", "c_lib_dirs", "c_compile_args", "c_no_compile_args",
     "c_support_code", "c_init_code", "c_compiler", "c_code_cleanup", "c_support_code_apply", "c_element_code",
@@ -31,7 +29,7 @@ _DEFAULTS = {name: getattr(Op, name, None) for name in _OPTIONAL}
 
 
 def taken(function: Callable[..., Any]) -> tuple[int, bool, bool, tuple[str, ...]]:
-    """How many positional arguments a callable takes; whether *args, **kwargs; the names of all others."""
+    """Return the number of positional parameters, if there are *args and **kwargs, and the other names."""
     bound = isinstance(function, MethodType)
     plain: Any = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType) or hasattr(plain, "__wrapped__"):
@@ -43,20 +41,19 @@ def taken(function: Callable[..., Any]) -> tuple[int, bool, bool, tuple[str, ...
 
 
 def takes_parameters(perform: Callable[..., Any]) -> bool:
-    """Has perform() room for a fourth argument?"""
+    """Return True if perform() can take a fourth argument."""
     positional, more, _, _ = taken(perform)
     return more or positional >= 4
 
 
 def flag(owner: Any, name: str, fallback: bool = False) -> bool:
-    """Is the attribute true, or what it returns where it is a method?"""
+    """Return whether the attribute, or the result if it is a method, is true."""
     value = getattr(owner, name, fallback)
     return bool(value() if callable(value) and not isinstance(value, type) else value)
 
 
 def _silent_methods(cls: type) -> frozenset[str]:
-    """Return the optional methods that objects of a class do not have, unless they have attributes of their
-    own."""
+    """Return the optional methods that a class does not define. (Its objects may, as attributes.)"""
     if cls.__getattribute__ is not _PLAIN or hasattr(cls, "__getattr__"):
         return frozenset()
     return frozenset(
@@ -65,16 +62,16 @@ def _silent_methods(cls: type) -> frozenset[str]:
 
 
 class Party:
-    """A type or an op."""
+    """A type or an op, and how to ask it."""
 
     __slots__ = ("_silent", "about", "is_op", "known", "object", "piece")
 
     def __init__(self, object: Any, about: str, is_op: bool, known: dict[Any, Any], piece: str) -> None:
         self.object = object
-        self.about = about  # what messages call the variable, "x", or the node, "Add(x, y)"
+        self.about = about  # the variable in messages, "x", or the node, "Add(x, y)"
         self.is_op = is_op
-        self.known = known  # what functions take, found out once for each link
-        self.piece = piece  # what a text is for, in its name: "x", "z"
+        self.known = known  # what functions take, and silent methods of classes, for one link()
+        self.piece = piece  # the object of a text, in the text's name: "x", "z"
         self._silent: frozenset[str] | None = None
 
     def silent(self) -> frozenset[str]:
@@ -96,17 +93,15 @@ class Party:
         required: bool = False,
         extra: tuple[str, Any] | None = None,
     ) -> Any:
-        """Return the answer; MISSING where there is no such method or it raises NotImplementedError.
-
-        extra: an argument that the method may take or not, and its name.
-        """
+        """Return the answer, or MISSING if there is no such method or it raises NotImplementedError. extra:
+        name and value of an argument that the method may take or not."""
         try:
             found = getattr(self.object, method, None)
             if callable(found):
                 return found(*arguments) if extra is None else self._call(found, arguments, *extra)
         except BaseException as error:
             ours = isinstance(error, NotImplementedError)
-            # The living successors of Theano have a class of their own for it.
+            # Theano's successors have their own class for this.
             if required if ours else type(error).__name__ != "MethodNotDefined":
                 self.note(error, method)
                 raise
@@ -131,7 +126,7 @@ class Party:
         positional, _, any_name, names = room
         if any_name or name in names:
             return found(*arguments, **{name: value})
-        if name == "check_input" and positional > len(arguments):  # whatever it is called
+        if name == "check_input" and positional > len(arguments):  # by any name
             return found(*arguments, value)
         return found(*arguments)
 
@@ -142,7 +137,7 @@ class Party:
         required: bool = False,
         extra: tuple[str, Any] | None = None,
     ) -> Piece | None:
-        """Return a text; None where there is none, and none is required."""
+        """Return a text, or None if there is none and none is required."""
         answer = self.ask(method, arguments, required, extra)
         if answer is MISSING or (answer is None and not required):
             return None
@@ -171,7 +166,7 @@ class Party:
         )
 
     def _place(self, method: str) -> str:
-        """Return " (types.py, line 12)", or "" for what is not written in Python."""
+        """Return " (types.py, line 12)", or "" for a method that is not written in Python."""
         found = getattr(self.object, method, None)
         function: Any = found.__func__ if isinstance(found, MethodType) else found
         if not isinstance(function, FunctionType):
@@ -184,5 +179,5 @@ class Party:
     def note(self, error: BaseException, method: str) -> None:
         try:
             add_note(error, f"in {self._subject(method)}{self._place(method)}")
-        except Exception:  # the note's own trouble; the error is what counts
+        except Exception:  # the original error matters, not one of the note
             pass

@@ -1,4 +1,4 @@
-"""Numbers as types of graphs: float64, int32 and the others, one C variable each."""
+"""Numbers as types of graphs: float64, int32 and so on, each one C variable."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SUFFIX = {"uint32": "U", "int64": "L", "uint64": "UL", "float32": "f"}
 
 
 def dtype_name(who: str, dtype: Any) -> str:
-    """The name of one of the 14 dtypes. TypeError for any other."""
+    """Returns the name of one of the 14 dtypes. Raises TypeError for any other."""
     try:
         found = np.dtype(dtype)
-    except (TypeError, ValueError, SyntaxError):  # what NumPy says of what it does not know
+    except (TypeError, ValueError, SyntaxError):  # NumPy's errors for unknown words
         found = np.dtype(object)
     if found.name not in DTYPES or not found.isnative:
         raise TypeError(f"{who}: no graph type for dtype {dtype!r}; there are {', '.join(DTYPES)}")
@@ -42,7 +42,7 @@ def c_type(dtype: str) -> str:
 
 
 def c_value_type(dtype: str) -> str:
-    """What a number of it is in C. Stores into a bool follow _Bool; in memory it is a byte."""
+    """Returns the C type of a number. A bool converts like a _Bool; in memory it is a byte."""
     return "bool" if dtype == "bool" else c_type(dtype)
 
 
@@ -52,24 +52,23 @@ def type_number(dtype: str) -> str:
 
 
 def own_headers(dtype: str) -> list[str]:
-    """What C needs to compute with that dtype."""
+    """Returns the headers that C needs to compute with that dtype."""
     if dtype.startswith("complex"):
         return ["<cwj_complex.h>"]
     return ["<numpy/halffloat.h>"] if dtype == "float16" else []
 
 
 def refuse_masked(who: str, value: Any) -> None:
-    """TypeError for a masked array: its values must not be computed on."""
+    """Raises TypeError for a masked array, as the mask would be lost."""
     if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{who}: this is a masked array, whose mask would be lost: give x.filled(...)")
 
 
 class Scalar(ByKey, CType):
-    """A number. To C it is a variable of c_element_type(), of bool for bool, float16 the bits of one
+    """A number: in C a variable of c_element_type(), for bool a bool; float16 as its bits
     (<numpy/halffloat.h>).
 
-    Results are float for float64, int for int64, bool for bool, and NumPy scalars else.
-    """
+    Results are float for float64, int for int64, bool for bool, and otherwise NumPy scalars."""
 
     variable_class = NumericVariable
     ndim = 0
@@ -79,7 +78,7 @@ class Scalar(ByKey, CType):
         self.dtype = dtype_name("Scalar", dtype)
         self._number = np.dtype(self.dtype).num
         self._class: type = _NATIVE.get(self.dtype, np.dtype(self.dtype).type)
-        if type(self).filter is Scalar.filter:  # a quicker way to the same
+        if type(self).filter is Scalar.filter:  # a quicker filter with the same results
             self.filter = make_filter(self._number, -1, self._class, self._convert)  # type: ignore[method-assign]
 
     # ---- Python's side
@@ -94,7 +93,7 @@ class Scalar(ByKey, CType):
                 return self._downcast(value)
             with np.errstate(over="ignore" if allow_downcast is False else None):
                 made = read_scalar(self._number, value)
-        except OverflowError as error:  # an int that the type does not have
+        except OverflowError as error:  # an int out of range
             raise OverflowError(f"{who}: {error}") from None
         except (TypeError, ValueError) as error:
             raise TypeError(f"{who}: {error}") from None
@@ -111,21 +110,18 @@ class Scalar(ByKey, CType):
             return read_scalar(self._number, part.astype(self.dtype)[()])
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
-        """The value as a number of this type: TypeError for another kind of number, OverflowError for an int
-        that this type does not have.
-
-        Python's floats are rounded, with a RuntimeWarning where they become infinite; a number of NumPy's
-        must have a dtype that casts safely. strict: nothing but this type's own class.
-        allow_downcast=True: any number, whatever gets lost; False: not even rounding.
-        """
+        """Converts the value to this type: TypeError for another kind of number, OverflowError for an int
+        that is out of range. Python's floats are rounded, with a RuntimeWarning if they become infinite;
+        NumPy's numbers must have a dtype that casts safely. strict: only this type's own class.
+        allow_downcast=True: any number, even if its value changes; False: not even rounding."""
         return self._convert(value, strict, allow_downcast)
 
     def values_eq(self, a: Any, b: Any) -> bool:
-        """Equal, or both NaN."""
+        """True if equal, or both NaN."""
         return bool(a == b) or (a != a and b != b)
 
     def values_eq_approx(self, a: Any, b: Any, tolerance: float = 1e-4) -> bool:
-        """Differ by less than tolerance, relative to the sum of their magnitudes."""
+        """True if they differ by less than tolerance, relative to the sum of their magnitudes."""
         if self.values_eq(a, b):
             return True
         if np.dtype(self.dtype).kind not in "fc":
@@ -167,7 +163,7 @@ class Scalar(ByKey, CType):
         return ""
 
     def c_literal(self, data: Any) -> str:
-        """The constant as C text; "" for complex numbers, which have none."""
+        """Returns the constant as C text; "" for complex numbers, which have none."""
         kind = np.dtype(self.dtype).kind
         if kind == "c":
             return ""
@@ -202,10 +198,10 @@ def _float_literal(value: float, dtype: str) -> str:
         return "NAN"
     if math.isinf(value):
         return "INFINITY" if value > 0 else "-INFINITY"
-    return repr(value) + _SUFFIX.get(dtype, "")  # the shortest text with this very value
+    return repr(value) + _SUFFIX.get(dtype, "")  # the shortest text with exactly this value
 
 
-scalar_of = cache(Scalar)  # the one object of a name, so that a graph asks it once
+scalar_of = cache(Scalar)  # one object for each name, so that a graph asks it only once
 
 bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64 = map(scalar_of, DTYPES[:9])
 float16, float32, float64, complex64, complex128 = map(scalar_of, DTYPES[9:])

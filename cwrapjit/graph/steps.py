@@ -1,8 +1,7 @@
-"""Which nodes run as one C function, and what each variable is there.
+"""Groups nodes into steps, each of which runs as one C function, and finds the roles of variables in these.
 
-Neighbouring nodes are one step, unless each shall be one for itself; a node in Python stands between two of
-them. What goes from step to step, to Python or to the caller goes through a storage.
-"""
+Neighbouring nodes form one step, unless each has to be a step; a node in Python separates two steps. Values
+that go from step to step, to Python or to the caller go through a storage."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ class Step:
         self.in_c = node.texts is not None
         self.node = node.number if alone or not self.in_c else -1
         self.nodes: list[Node] = []
-        self.roles: dict[int, int] = {}  # by the number of the variable
+        self.roles: dict[int, int] = {}  # number of a variable -> its role
 
     def use(self, value: Value) -> None:
         if value.is_literal or value.number in self.roles:
@@ -39,7 +38,7 @@ class Step:
         self.roles[value.number] = role
 
     def said(self) -> tuple[int, bool, tuple[int, ...], int]:
-        """What C reads: -1 or the one node, is it in C, variables and their roles, how many nodes in C."""
+        """Return for C: the only node or -1, if it is in C, variables and roles, number of nodes in C."""
         return self.node, self.in_c, tuple(chain(*sorted(self.roles.items()))), len(self.nodes) * self.in_c
 
 
@@ -67,8 +66,8 @@ def _find_stored(values: Sequence[Value], steps: Sequence[Step], check: bool) ->
 
 
 def _find_kept(values: Sequence[Value], nodes: Sequence[Node], struct_form: bool) -> None:
-    """What stays from run to run. Memory that the caller may see through a view must not be used again:
-    `escapes` are those that leave C, or share memory with what does. What uses a variable comes behind it."""
+    """Finds the variables that stay from run to run. Memory that the caller may see through a view must not
+    be reused: `escapes` leave C, or share memory with such. Users of a variable come after it."""
     escapes: set[int] = set()
     for node in reversed(nodes if struct_form else ()):
         if node.shares and any(v.stored or v.number in escapes for v in node.made):
@@ -93,7 +92,7 @@ def make_steps(
     alone: bool,
     check: bool,
 ) -> list[Step]:
-    """Return the steps, in order, and say of each variable what it is. The last ones have no block."""
+    """Return the steps in order, and set the roles of values. Those after nnumbered have no block."""
     steps = _cut(nodes, alone)
     _find_stored(values, steps, check)
     first = next((step for step in steps if step.in_c), None)
@@ -101,7 +100,7 @@ def make_steps(
         for node in step.nodes if step.in_c else ():
             for value in node.all():
                 step.use(value)
-        if step is first:  # a graph looks at all its inputs, also at those that no node uses
+        if step is first:  # a graph checks all its inputs, even those that no node uses
             for value in values:
                 if value.is_input and value.declare is not None and (len(steps) == 1 or not value.has_client):
                     step.use(value)

@@ -1,8 +1,7 @@
-"""The texts of variables, from their types, and of nodes, from their ops.
+"""Collects the texts of variables, from their types, and of nodes, from their ops.
 
-Declarations are asked for first, since they tell whether a variable has C at all, and so whether its nodes
-do; the other texts of variables when it is known which of them some step needs.
-"""
+Declarations come first, as they tell whether a variable has C, and so whether its nodes do. The other texts
+of variables follow when it is known which of them the steps need."""
 
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ _PERCENT = re.compile(r"%(?:(%)|\(([^)]*)\)s)?")
 
 
 def _fail(block: int, more: str = "") -> str:
-    """Return what leaves a block: what it enters is cleaned up, see tinyjit.h."""
+    """Return what leaves a block; what it has entered is cleaned up, see tinyjit.h."""
     return f"{{failure = {block}; goto label_{block}{more};}}"
 
 
 def fill(party: Party, method: str, piece: Piece | None, words: dict[str, str]) -> Piece:
-    """Return a template with these in place of "%(name)s", and "%" for "%%". A percent sign that begins
-    anything else is refused: in C text it is a slip."""
+    """Fill in a template: "%(name)s" by these words, and "%%" by "%". Any other percent sign is refused, as
+    it would be a mistake in C text."""
     if piece is None:
         return NOTHING
     text, name = piece
@@ -55,10 +54,10 @@ def fill(party: Party, method: str, piece: Piece | None, words: dict[str, str]) 
 
 
 class _Kind:
-    """What a type is like, found out once."""
+    """The properties of a type, found out once."""
 
     def __init__(self, type: Any) -> None:
-        self.templates = flag(type, "c_templates")  # its methods take nothing and return templates
+        self.templates = flag(type, "c_templates")  # its methods take no arguments and return templates
         if not self.templates:
             declare = getattr(type, "c_declare", None)
             self.templates = callable(declare) and taken(declare)[:2] == (0, False)
@@ -67,8 +66,8 @@ class _Kind:
 
 
 def _ask(value: Value, method: str, required: bool = True, check: bool | None = None) -> Piece | None:
-    """check: which check_input the method is to know of; None: of none."""
-    sub = value.sub.copy()  # the method's own to change
+    """check: the value for check_input; None: the method does not take it."""
+    sub = value.sub.copy()  # a copy, which the method may change
     if method == "c_sync":
         sub["fail"] = _fail(value.number + 1, "_cleanup")
     if not value.kind.templates:
@@ -84,7 +83,7 @@ def _declare(value: Value, required: bool = False) -> Piece | None:
 
 
 def read_checks(nodes: list[Node]) -> None:
-    """Which checks the ops around a variable want; each op says it for all its variables."""
+    """Find out which checks the ops around a variable want; an op decides for all its variables."""
     for node in nodes:
         checks = flag(node.op, "check_input", True)
         for value in node.made:
@@ -113,7 +112,7 @@ def read_declarations(values: list[Value]) -> None:
 
 
 def read_values(values: list[Value]) -> tuple[tuple[Any, ...], ...]:
-    """Return what C reads of the texts of variables, once steps are known."""
+    """Return the texts of variables for C, once the steps are known."""
     found = []
     for value in values:
         declare = extract = begin = sync = cleanup = NOTHING
@@ -140,9 +139,9 @@ def read_values(values: list[Value]) -> tuple[tuple[Any, ...], ...]:
 
 
 class Operations:
-    """All nodes, asked one by one. Blocks of nodes follow those of variables: for each node a validate block
-    where it has one, then its code. A node that runs in Python has a number too, so that the numbers do not
-    depend on what has C."""
+    """Asks all nodes, one by one. Their blocks follow those of variables: for each node a validate block, if
+    it has one, and its code. Nodes that run in Python have numbers too, so that numbers do not depend on what
+    has C."""
 
     def __init__(self, nblocks: int, struct_form: bool, validate: bool, python: bool) -> None:
         self.blocks = [""] * nblocks
@@ -156,7 +155,7 @@ class Operations:
         required = not self.python and not flag(node.op, "python_fallback")
         foreign = next((v for v in node.all() if not v.is_literal and v.declare is None), None)
         if foreign is not None and required:
-            _declare(foreign, required=True)  # unless it changes its mind
+            _declare(foreign, required=True)  # raises, unless the type changes its answer
             raise NotImplementedError(f"link(): variable {foreign.label} has no C")
         found = None if foreign is not None else self._texts(node, required)
         if found is None and getattr(node.op, "perform", None) is None:
@@ -167,7 +166,7 @@ class Operations:
         self.blocks[-1] = f"{'perform' if found is None else 'c_code'} of {node.label}"
 
     def _texts(self, node: Node, required: bool) -> tuple[Any, ...] | None:
-        """Return what C reads of a node whose variables have C; None: it has no C."""
+        """Return the texts for C of a node whose variables have C; None if it has none itself."""
         said = getattr(node.op, "c_var_names", None)
         text, validate, block = node.party.text, (NOTHING, NOTHING), 0
         words: dict[str, str] = {}
@@ -208,7 +207,7 @@ class Operations:
         return node.party.text(method, (node.node, node.name, inputs, outputs, sub.copy()), required)
 
     def _words(self, node: Node, said: Any) -> dict[str, str]:
-        """Return what a template op calls its variables, and their names; its failure code, still empty."""
+        """Return a template op's names of its variables with those in C; the failure code is still empty."""
         if callable(said):
             said = node.party.ask("c_var_names", (), True)
         names = read_names(node.party, said, len(node.used), len(node.made))
@@ -218,7 +217,7 @@ class Operations:
         return words
 
     def _validate(self, node: Node, words: dict[str, str]) -> tuple[int, tuple[Piece, Piece]]:
-        """Return the validate block, where the op has one and the caller wants it. Its number is the next."""
+        """Return the validate block, with the next number, if the op has one and the caller wants it."""
         methods = ("c_validate_update", "c_validate_update_cleanup")
         found = [node.party.text(method) or NOTHING for method in methods] if self.validate else [NOTHING] * 2
         if not found[0][0] and not found[1][0]:
@@ -230,7 +229,7 @@ class Operations:
         return block, (first, last)
 
     def _check_init(self, node: Node, text: str) -> None:
-        """Parameters are there when a state begins only where it keeps them."""
+        """Refuse init code that uses parameters, unless the state keeps these: mode='struct'."""
         for params in node.params if not self.struct_form and text else ():
             if not params.is_literal and params.name in text:
                 node.party.refuse(

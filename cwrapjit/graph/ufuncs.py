@@ -1,4 +1,4 @@
-"""The ops behind operators: C expressions for NumPy's ufuncs, with NumPy's dtypes."""
+"""The ops of operators: C expressions for NumPy's ufuncs, with NumPy's dtypes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMPARISONS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal"
 _BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 _INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", **_BITWISE, **_COMPARISONS}
 _ON_BOOLS = {"add": "a | b", "multiply": "a & b"}
-_SHIFTS = {  # by any number: C has no more bits than a number has
+_SHIFTS = {  # by any number, while C allows fewer than the number of bits
     "left_shift": "(npy_uint64)b < 8 * sizeof a ? (npy_uint64)a << b : 0",
     "right_shift": "(npy_uint64)b < 8 * sizeof a ? a >> b : -(a < 0)",
 }
@@ -46,14 +46,14 @@ def _unary_expression(name: str, dtype: str) -> str:
 
 
 def _mixed_comparison(symbol: str, left: str, right: str) -> str:
-    """int64 with uint64, where C would compare unsigned."""
+    """Compares int64 with uint64, which C would do unsigned."""
     if np.dtype(left).kind == "i":
         return f"a < 0 ? {int(symbol[0] == '<')} : (npy_uint64)a {symbol} b"
     return f"b < 0 ? {int(symbol[0] == '>')} : a {symbol} (npy_uint64)b"
 
 
 def _expression(name: str, dtypes: Sequence[str]) -> str:
-    """In C, for operands that have these dtypes."""
+    """Returns the ufunc in C, for operands of these dtypes."""
     dtype = dtypes[0]
     kind = np.dtype(dtype).kind
     if kind == "c":
@@ -90,7 +90,7 @@ class UfuncOp(LoopOp):
         return self.apply_to([_operand(self, v, dtype) for v, dtype in zip(inputs, wanted, strict=False)])
 
     def dtypes(self, given: Sequence[Any]) -> list[str]:
-        """Of what NumPy computes with, and of the result. given: dtypes, and classes of Python numbers."""
+        """Returns the dtypes of NumPy's loop and its result. given: dtypes, and classes of Python numbers."""
         try:
             found = self.ufunc.resolve_dtypes((*given, None))
         except TypeError as error:
@@ -110,7 +110,7 @@ class UfuncOp(LoopOp):
 
     def compute(self, node: Any, arrays: Sequence[Any]) -> Any:
         given = [np.dtype(v.type.dtype) for v in node.inputs]
-        loop = self.ufunc.resolve_dtypes((*given, None))  # by name it would not be found: "qQ->?" has no "lL"
+        loop = self.ufunc.resolve_dtypes((*given, None))  # NumPy finds none by name: "qQ->?" has no "lL"
         with np.errstate(all="ignore"):
             return self.ufunc(*arrays, signature=tuple(loop))
 
@@ -122,7 +122,7 @@ _RESOLVED: dict[Any, tuple[str, ...]] = {}
 
 
 def _resolved(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...]:
-    """UfuncOp.dtypes() of dtypes, found out once."""
+    """Caches UfuncOp.dtypes() of dtypes."""
     key = name, dtypes
     if key not in _RESOLVED:
         _RESOLVED[key] = tuple(UfuncOp(name).dtypes([np.dtype(dtype) for dtype in dtypes]))
@@ -130,7 +130,7 @@ def _resolved(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _promoted(op: Any, value: Any) -> Any:
-    """What NumPy promotes: a dtype, or the class of a Python number."""
+    """Returns what NumPy promotes: a dtype, or the class of a Python number."""
     if is_variable(value):
         dtype = getattr(value.type, "dtype", None)
         if dtype is None:
@@ -152,7 +152,7 @@ _OPS = {name: UfuncOp(name) for name in (*_INFIX, *_SHIFTS, *_FUNCTIONS, "negati
 
 
 def apply_ufunc(name: str, *operands: Any) -> Any:
-    """A variable: the result of the ufunc; NotImplemented for operands that are no numbers."""
+    """Returns the ufunc's result, a variable; NotImplemented for operands that are not numbers."""
     for operand in operands:
         if not is_variable(operand) and np.asarray(operand).dtype.kind not in "biufc":
             return NotImplemented

@@ -1,8 +1,9 @@
-"""What link() was given, as numbers: the nodes in an order in which they can run, each variable with its own.
+"""Walks the graph of link(), and numbers its variables, and its nodes in an order in which they can run.
 
-Depth first from the outputs; a node is placed when all that its inputs need is placed, so the order depends
-on the graph alone. Nothing but attributes is read: variable .type, .owner, .name and .data; node .op, .inputs
-and .outputs. Variables are told apart by identity: they may be equal, compare as arrays do or have no hash.
+The walk is depth first from the outputs. A node is placed after all that its inputs need, so the order
+depends only on the graph. Only attributes are read: variable .type, .owner, .name and .data; node .op,
+.inputs and .outputs. Variables are distinguished by identity: they may be equal, compare like arrays, or lack
+a hash.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from cwrapjit.graph.labels import (
 )
 from cwrapjit.graph.parties import MISSING, Party, Piece, flag
 
-# What became of a variable; the number of its node where a node computes it.
+# Kinds of variables; those that nodes compute have the node's number instead.
 _INPUT, _CONSTANT = -1, -2
-_MOST_OF_CYCLE = 10  # nodes of it that a message shows
+_MOST_OF_CYCLE = 10  # nodes of a cycle in a message
 
 
 def _refuse(error: type[Exception], text: str) -> NoReturn:
@@ -35,11 +36,11 @@ def _kind_of(value: Any) -> str:
     return "a class" if isinstance(value, type) else type(value).__name__
 
 
-# ---- what link() was given -------------------------------------------------------------------------------
+# ---- the arguments of link() -----------------------------------------------------------------------------
 
 
 def _is_variable(value: Any) -> bool:
-    """A class of variables is none."""
+    """True for objects with a type. A class of variables is not a variable."""
     return not isinstance(value, type) and hasattr(value, "type")
 
 
@@ -59,19 +60,19 @@ def _sequence(given: Any, argument: str, more: str) -> tuple[Any, ...]:
 
 
 def _input(item: Any) -> tuple[Any, bool]:
-    """The variable that an item of inputs means: itself, or what an In() holds, and whether it is mutable."""
+    """Returns the variable of an item of inputs, itself or in an In(), and whether it is mutable."""
     if _is_variable(item) or isinstance(item, type):
         return item, False
     mutable, variable = getattr(item, "mutable", MISSING), getattr(item, "variable", MISSING)
     if mutable is MISSING or variable is MISSING:
-        return item, False  # refused as what it is
-    if getattr(item, "update", None) is not None:  # an In() of PyTensor's may say more than this one does
+        return item, False  # the caller refuses it
+    if getattr(item, "update", None) is not None:  # PyTensor's In() may have an update
         _refuse(TypeError, f"an update of {item!r} must be given as updates= of link()")
     return variable, bool(mutable)
 
 
 class Node:
-    """A node, its inputs and outputs as they were when it was met."""
+    """A node, with its inputs and outputs at the time of the walk."""
 
     # Numbering:
     number: int
@@ -79,11 +80,11 @@ class Node:
     label: str  # for messages: "Add(x, y)"
     used: list[Value]
     made: list[Value]
-    params: tuple[Value, ...]  # the parameters of its op, or nothing
+    params: tuple[Value, ...]  # the parameters of its op, or ()
     party: Party
     # texts.py:
     code_block: int
-    texts: tuple[Any, ...] | None  # what C reads; None: it runs in Python
+    texts: tuple[Any, ...] | None  # the texts for C; None: it runs in Python
 
     def __init__(self, node: Any) -> None:
         self.node = node
@@ -91,10 +92,10 @@ class Node:
         self.inputs, self.outputs = self._list("inputs"), self._list("outputs")
         _check_variables(self.inputs, "inputs", self.op)
         _check_variables(self.outputs, "outputs", self.op)
-        self.waiting = self.done = False  # for its inputs' nodes: meeting it again is a cycle
-        self.next = 0  # input to look at
-        self.above = -1  # who waits for this one
-        self.shares = False  # outputs may be inputs, in part or whole
+        self.waiting = self.done = False  # waiting: for the nodes of its inputs; meeting it again is a cycle
+        self.next = 0  # the next input to visit
+        self.above = -1  # the node that waits for this one
+        self.shares = False  # outputs may share memory with inputs
 
     def _part(self, name: str) -> Any:
         part = getattr(self.node, name, MISSING)
@@ -118,7 +119,7 @@ class Node:
 
 
 class Walk:
-    """From variables to the nodes that compute them."""
+    """Finds the nodes that compute the outputs."""
 
     def __init__(self, inputs: Any, outputs: Any, updates: dict[Any, Any] | None) -> None:
         given = [_input(item) for item in _sequence(inputs, "inputs", "")]
@@ -143,7 +144,7 @@ class Walk:
         self._walk()
 
     def _begin(self) -> None:
-        self.known: dict[int, int] = {}  # by id(): all of these are held by what is here
+        self.known: dict[int, int] = {}  # by id(); the objects are kept alive by attributes here
         self.nodes: list[Node] = []
         self.order: list[Node] = []
         self.overwritten: list[Any] | None = None  # variables whose memory some node overwrites
@@ -157,7 +158,7 @@ class Walk:
     def _walk(self) -> None:
         for output in self.outputs:
             top = self._visit(output, -1)
-            while top >= 0:  # nodes know who asked for them: a chain of any length needs no stack
+            while top >= 0:  # nodes know who waits for them, so that long chains need no stack
                 node = self.nodes[top]
                 if node.next < len(node.inputs):
                     node.next += 1
@@ -169,8 +170,8 @@ class Walk:
         self._put_in_order()
 
     def _visit(self, variable: Any, by: int) -> int:
-        """Meet a variable that node `by` needs, or nobody (-1). Return the node to go on with: the one that
-        computes it unless that is placed."""
+        """Visit a variable that node `by` needs (-1: an output). Return the node to go on with: the one that
+        computes it, unless that is placed already."""
         if id(variable) not in self.known:
             self._meet(variable, None if by < 0 else self.nodes[by])
         found = self.known[id(variable)]
@@ -199,8 +200,8 @@ class Walk:
             _refuse(TypeError, f"{whose} does not have it among its outputs")
 
     def _add(self, owner: Any) -> int:
-        """The node's outputs are its own from here on. One that is also an input stays that: the C variable
-        behind the node's result is then another one."""
+        """Register a node's outputs. One that is also an input of the graph stays an input: the node's result
+        then is another C variable."""
         node, index = Node(owner), len(self.nodes)
         self.nodes.append(node)
         for output in node.outputs:
@@ -216,8 +217,8 @@ class Walk:
         return index
 
     def _refuse_cycle(self, top: int, node: int) -> NoReturn:
-        """Say "Add(z, y) needs Mul(x, y) needs Add(z, y)"; of a long cycle, its beginning. top: the node that
-        needs `node`, which is waiting itself."""
+        """Report "Add(z, y) needs Mul(x, y) needs Add(z, y)", or the beginning of a long cycle. top: the node
+        that needs `node`, which is waiting."""
         way = [node]
         while top != node:
             way.append(top)
@@ -229,7 +230,7 @@ class Walk:
         _refuse(ValueError, f"the graph has a cycle: {' needs '.join(labels)}")
 
     def _put_in_order(self) -> None:
-        """Where some op says that it has its inputs' memory: so that what is overwritten has been read."""
+        """If ops share memory, order the nodes so that memory is read before it is overwritten."""
         if not any(
             getattr(node.op, name, None) for node in self.order for name in ("destroy_map", "view_map")
         ):
@@ -244,7 +245,7 @@ class Walk:
             self.order, self.overwritten_inputs = [self.order[n] for n in order], inputs
 
     def fuse(self) -> None:
-        """Elementwise nodes in one, where at least two ops say that they fuse."""
+        """Merge elementwise nodes, if at least two ops say that they fuse."""
         if sum(flag(node.op, "fuses") for node in self.order) < 2:
             return
         more = () if self.overwritten is None else (self.overwritten,)
@@ -262,29 +263,29 @@ class Walk:
 
 
 class Value:
-    """A variable of the graph, or parameters of nodes, and what link() finds out of it."""
+    """A variable of the graph, or parameters of nodes, and all that link() finds out about it."""
 
     number = -1
     name = ""  # in C, or a literal's text
     owner = -1  # the number of the node that computes it
-    value: Any = None  # a constant's
+    value: Any = None  # of a constant
     update = -1  # of an input: the number of the variable whose value it takes after a run
     is_constant = is_input = is_overwritten = False
-    is_literal = False  # it stands in the text: it has neither block nor variable in C
+    is_literal = False  # written into the text, without block or variable in C
     wanted = False  # by the caller, or by an update
     # texts.py:
     has_client = client_checks = owner_checks = False  # check_input of the ops around it
-    kind: Any  # what its type is like
+    kind: Any  # properties of its type
     sub: dict[str, Any]  # for methods of the type
     declare: Piece | None  # None: it has no C
     # steps.py:
-    step = -1  # that of its owner
-    stored = False  # it has a storage: any input, constant or output, and what goes from step to step
+    step = -1  # the step of its owner
+    stored = False  # has a storage: inputs, constants, outputs, and values that go from step to step
     extracted = begun = False  # by some step in C
     is_output = False  # of some step in C
-    fetched = False  # c_extract_out sees the object of the run before
-    kept = False  # its C value lives in the state
-    nsteps = 0  # how many steps in C have it
+    fetched = False  # c_extract_out sees the object of the previous run
+    kept = False  # its C value is kept in the state
+    nsteps = 0  # the number of steps in C that use it
 
     def __init__(self, variable: Any, type: Any, label: str, known: dict[Any, Any]) -> None:
         self.variable, self.type, self.label = variable, type, label
@@ -292,16 +293,16 @@ class Value:
 
 
 class Numbering:
-    """Inputs come first, in the order given, then constants, then what nodes compute, in their order; this is
-    the order of blocks. Constants whose type writes them as C text stand behind all that."""
+    """Numbers variables: inputs first, as given, then constants, then the nodes' outputs, in the nodes'
+    order; blocks have the same order. Constants that are literals in C follow last."""
 
     def __init__(self, walk: Walk) -> None:
-        self.known: dict[Any, Any] = {}  # what functions take
+        self.known: dict[Any, Any] = {}  # see Party.known
         self.values: list[Value] = []
         self.nodes = walk.order
         self.constants: list[Value] = []  # in the order in which nodes need them
         self.by_id: dict[int, Value] = {}
-        self.by_value: dict[Any, Value] = {}  # parameters of nodes, which equal ones share
+        self.by_value: dict[Any, Value] = {}  # parameters of nodes; equal ones are shared
         for variable in [*(v for node in walk.order for v in node.inputs), *walk.outputs]:
             if walk.known[id(variable)] == _CONSTANT and id(variable) not in self.by_id:
                 said = variable, variable.type, variable_label(variable), variable.data
@@ -345,7 +346,7 @@ class Numbering:
         return value
 
     def _parameters(self, node: Node) -> tuple[Value, ...]:
-        """Those that have no hash are equal to none."""
+        """Return the parameters of the node's op. Those without a hash are not shared."""
         type = getattr(node.op, "params_type", None)
         if type is None:
             return ()
@@ -364,7 +365,7 @@ class Numbering:
     def _number(self, value: Value) -> Value:
         value.number = len(self.values)
         self.values.append(value)
-        if value.is_literal:  # "2.5" rather than "(2.5)" or a number that is nowhere
+        if value.is_literal:  # "2.5" instead of "(2.5)", or instead of a useless number
             if is_showable(value.name[1:-1]):
                 value.label = value.name[1:-1]
         else:

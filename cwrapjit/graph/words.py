@@ -1,8 +1,7 @@
-"""What the types and ops of a graph want for the unit as a whole: headers, folders, libraries, texts of C,
-those words of a compiler's command line that mean something to a unit in memory, a compiler, versions.
+"""Collects what types and ops need for the unit as a whole: headers, folders, libraries, C texts, those words
+of a compiler's command line that apply to a unit in memory, a compiler, versions.
 
-Each is kept once, by its text: a hundred variables of one type want one support code.
-"""
+Each is kept once, by its text: a hundred variables of one type need one support code."""
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ from cwrapjit.graph.labels import class_of
 from cwrapjit.graph.parties import MISSING, Party
 from cwrapjit.graph.walk import Node, Value
 
-# By whom, which method, the name of the text, the words.
+# Who answered, which method, the name of the text, the words.
 Said = Sequence[tuple[Party, str, str, Sequence[str]]]
 
-# What each party is asked; these may want to know the compiler.
+# The methods that are asked; those in _TOLD may take the compiler.
 _TOLD = ("c_headers", "c_header_dirs", "c_libraries", "c_lib_dirs", "c_compile_args", "c_no_compile_args")
 _ASKED = (*_TOLD, "c_support_code", "c_init_code")
 
-# What says how to optimize or to warn means nothing here, and is accepted.
+# Options for optimizing and warnings are accepted, and ignored.
 _IGNORED = ("-O", "-W", "-f", "-m", "-g", "-std=")
 _IGNORED_WORDS = ("", "-pthread", "-w", "-pipe")
 
@@ -32,7 +31,7 @@ def _is_one_line(text: str) -> bool:
 
 
 def _header(party: Party, method: str, word: str) -> str:
-    """Return what stands behind #include, for "math.h", "<math.h>" or "\\"my.h\\""."""
+    """Return the operand of #include, for "math.h", "<math.h>" or "\\"my.h\\""."""
     header = word.strip()
     last = {"<": ">", '"': '"'}.get(header[:1])
     sound = (
@@ -45,7 +44,7 @@ def _header(party: Party, method: str, word: str) -> str:
 
 
 class _Sets:
-    """All that the unit needs; each dict is a set, in the order of the first mention."""
+    """The needs of the unit. Each dict is a set in the order of first mention."""
 
     def __init__(self, removed: set[str]) -> None:
         self.headers: dict[str, str] = {}
@@ -55,13 +54,13 @@ class _Sets:
         self.libraries: dict[str, str] = {}
         self.library_dirs: dict[str, str] = {}
         self.removed = removed
-        # As for any extension module: an assert() that fails would end the interpreter, and other people's
-        # ops are written for builds without. -UNDEBUG brings assert() back, and so does -DNDEBUG among what
-        # c_no_compile_args() names.
+        # As in extension modules: a failing assert() would end the interpreter, and other people's ops are
+        # written for builds without it. -UNDEBUG restores assert(), and so does -DNDEBUG in
+        # c_no_compile_args().
         self.macros = {} if "-DNDEBUG" in removed else {"NDEBUG": "NDEBUG"}
 
     def add(self, party: Party, method: str, file: str, words: Sequence[str]) -> None:
-        """Add what one method said."""
+        """Add the answer of one method."""
         if method == "c_headers":
             for word in words:
                 if word not in self.headers:
@@ -84,7 +83,7 @@ class _Sets:
         return self.libraries if method in ("c_libraries", "l") else self.library_dirs
 
     def add_arguments(self, party: Party, method: str, words: Sequence[str]) -> None:
-        """Add words of a command line: of -D -U -I -L -l, the text may be the next word."""
+        """Add words of a command line: the text of -D -U -I -L -l may be the next word."""
         left = iter(words)
         for word in left:
             letter = word[1:2]
@@ -102,7 +101,7 @@ class _Sets:
             self.paths(letter)[text] = ""
             return
         name = text.partition("=")[0]
-        self.macros.pop(name, None)  # the last of one name counts, as on a command line
+        self.macros.pop(name, None)  # the last one of a name counts, as on a command line
         if letter == "D":
             self.macros[name] = text
 
@@ -122,7 +121,7 @@ def ask_words(party: Party, method: str, compiler: str) -> Sequence[str]:
 
 
 def _compiler(parties: Sequence[Party]) -> str | None:
-    """Return the one that somebody wants; None, "" and "tcc" are no wish: libtcc is there anyway."""
+    """Return the compiler that a party requires; None, "" and "tcc" require nothing but libtcc."""
     found, who = None, ""
     for party in parties:
         answer = None if "c_compiler" in party.silent() else party.ask("c_compiler")
@@ -142,7 +141,7 @@ def _compiler(parties: Sequence[Party]) -> str | None:
 
 
 def _version(party: Party, *ways: tuple[Any, ...]) -> Any:
-    """Return what the first of these methods that is there says; None or () for nothing."""
+    """Return the answer of the first of these methods that exists; None or () if there is no version."""
     for method, *arguments in ways:
         said = party.ask(method, tuple(arguments))
         if said is MISSING:
@@ -158,8 +157,8 @@ def _version(party: Party, *ways: tuple[Any, ...]) -> Any:
 
 
 def _versions(types: Sequence[Party], nodes: Sequence[Node]) -> tuple[Any, ...] | None:
-    """Of types once, of ops for each node: it is a node that has a version. None where somebody has none, so
-    that nothing is used again."""
+    """Return the versions of types, once each, and of ops, for each node. None if one is missing: then the
+    code is never reused."""
     own: tuple[Any, ...] = ("c_code_cache_version",)
     asked = [(party, [own]) for party in types]
     asked += [(node.party, [("c_code_cache_version_apply", node.node), own]) for node in nodes]
@@ -172,9 +171,7 @@ def _versions(types: Sequence[Party], nodes: Sequence[Node]) -> tuple[Any, ...] 
 
 
 def _each_once(parties: Iterable[Party]) -> list[Party]:
-    """Return the first of each object. Without setdefault(), which in CPython 3.13 answers with an exception
-    set, and with no object, where it has no memory.
-    """
+    """Return the first party of each object. Without setdefault(): see order.py."""
     once: dict[int, Party] = {}
     for party in parties:
         if id(party.object) not in once:
@@ -183,10 +180,9 @@ def _each_once(parties: Iterable[Party]) -> list[Party]:
 
 
 def read_settings(values: Sequence[Value], nodes: Sequence[Node], texts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return headers, support code and init code with the names of these texts, folders of headers,
-    libraries, their folders, macros; a compiler or None; what all that, the parties' versions and the texts
-    make the same, or None.
-    """
+    """Return headers; support code and init code, with the names of these texts; folders of headers;
+    libraries; their folders; macros; a compiler or None; then a key that is equal for the same code, or None
+    if a version is missing."""
     kinds = _each_once(value.party for value in values)
     parties = _each_once([*kinds, *(node.party for node in nodes)])
     compiler = _compiler(parties)
@@ -199,7 +195,7 @@ def read_settings(values: Sequence[Value], nodes: Sequence[Node], texts: tuple[A
             words = ask_words(party, method, compiler or "tcc")
             if any(words):
                 said.append((party, method, f"<cwrapjit {class_of(party.object)}.{method}>", words))
-    for node in nodes:  # init code that a node wants for itself, behind that of types and ops
+    for node in nodes:  # init code of single nodes comes after that of types and ops
         method = "c_init_code_apply"
         text = node.party.optional(method, (node.node, node.name))
         if text[0]:
@@ -225,9 +221,8 @@ def _read_words(said: Said) -> tuple[tuple[Any, ...], ...]:
 
 
 def read_sides(said: Any, refuse: Callable[[type[Exception], str], Any]) -> Sequence[tuple[str, ...]]:
-    """Return what c_var_names says of inputs and of outputs: two lists, or these as text, as the oldest of
-    the protocols has it.
-    """
+    """Return the names of inputs and of outputs in c_var_names: two lists, or these as text, as in the oldest
+    protocol."""
     form = "like [['x', 'y'], ['z']]"
     names = said
     if isinstance(said, str):
@@ -245,7 +240,7 @@ def read_sides(said: Any, refuse: Callable[[type[Exception], str], Any]) -> Sequ
 
 
 def read_names(party: Party, said: Any, ninputs: int, noutputs: int) -> tuple[str, ...]:
-    """Return what a template op calls its inputs and outputs."""
+    """Return a template op's names of its inputs and outputs."""
     sides = read_sides(said, lambda error, why: party.refuse("c_var_names", error, why))
     found, counts = (*sides[0], *sides[1]), (len(sides[0]), len(sides[1]))
     if counts != (ninputs, noutputs):

@@ -1,8 +1,7 @@
 """Translates the C text of an elementwise kernel: what CuPy's C++ has and C lacks becomes C.
 
 It changes only the kernel's own words: `_ind.size()`, and for raw parameters `x[k]`, `x.size()` and so on.
-All other text stays as the user wrote it, on its own line.
-"""
+All other text stays as the user wrote it, on its own line."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Tokens from a macro have the place of the macro's name; bodies of functions keep their macros. libtcc
 evaluates conditions. If it cannot, the included files are read, which takes the machine's compiler as long as
-a hundred texts. `library.preprocess` evaluates conditions and macros, for all front ends.
-"""
+a hundred texts. `library.preprocess` evaluates conditions and macros, for all front ends."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """ElementwiseKernel: one statement of C for each element, with CuPy's arguments and rules.
 
-A kernel is a Dispatch: the types of a call choose among the functions that statement.py makes.
-"""
+A kernel is a Dispatch: the types of a call choose among the functions that statement.py makes."""
 
 from __future__ import annotations
 

@@ -89,10 +89,8 @@ def _item(text: str, words: list[re.Match[str]], who: str, what: str) -> Paramet
 
 
 def parse(text: str, who: str, what: str) -> list[Parameter]:
-    """Reads a parameter list. Messages begin with `who` and `what`: "f(): in_params: ...".
-
-    Raises ValueError with the position, and a caret below it; TypeError if text is not a str.
-    """
+    """Reads a parameter list. Messages begin with `who` and `what`: "f(): in_params: ...". Raises ValueError
+    with the position, and a caret below it; TypeError if text is not a str."""
     if not isinstance(text, str):
         raise TypeError(f"{who}: {what} must be a str, not {type(text).__name__}")
     if not text.strip():

@@ -3,8 +3,7 @@
 The order of operations depends on the shape alone (`_row`): a row is made of the last reduced axes that have
 256 items together and no kept axis between them; if there are none, kept axes may lie between. Rows longer
 than 16384 items are cut. The tree of tree.py reduces each piece; the results of several pieces, in C order,
-are the items of another such reduction. Strides decide only the form of the loops.
-"""
+are the items of another such reduction. Strides decide only the form of the loops."""
 
 from __future__ import annotations
 
@@ -132,13 +131,11 @@ def _layout(shape: Sequence[int], distances: Sequence[int], dtype: Any) -> np.nd
 
 
 class _Stage:
-    """One level of the tree: takes items, and makes results or partial results.
-
-    Axes are numbered as in `shape`. `strides` and `sizes` are those of inputs that are arrays. `results` are
-    the strides of outputs, by axis of `shape`. `numbered`: texts use the numbers of items, and would have to
-    divide in form "flat". `made` are the axes of the result: the kept ones; partial results have the outer
-    axes and the pieces before them.
-    """
+    """One level of the tree: takes items, and makes results or partial results. Axes are numbered as in
+    `shape`. `strides` and `sizes` are those of inputs that are arrays. `results` are the strides of outputs,
+    by axis of `shape`. `numbered`: texts use the numbers of items, and would have to divide in form "flat".
+    `made` are the axes of the result: the kept ones; partial results have the outer axes and the pieces
+    before them."""
 
     def __init__(
         self,

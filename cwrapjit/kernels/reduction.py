@@ -1,8 +1,7 @@
 """ReductionKernel: maps items, reduces them along axes, and makes outputs of the results.
 
 A kernel makes functions from tree.py's texts, for each set of types and each way in which items may lie in
-memory. plan.py chooses the functions of a call, and the views of its arrays.
-"""
+memory. plan.py chooses the functions of a call, and the views of its arrays."""
 
 from __future__ import annotations
 

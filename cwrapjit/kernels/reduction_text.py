@@ -484,11 +484,9 @@ class Family:
         apart: int,
     ) -> Function:
         """Returns the function of a form. scalars: which inputs have one value; None: it reads partial
-        results. apart: the difference between the numbers of neighbours in a row.
-
-        If the last piece of rows is shorter, `rest` makes another function for it. The dims and strides of
-        each function then stay the same from call to call, and the cc tier makes constants of them.
-        """
+        results. apart: the difference between the numbers of neighbours in a row. If the last piece of rows
+        is shorter, `rest` makes another function for it. The dims and strides of each function then stay the
+        same from call to call, and the cc tier makes constants of them."""
         apart = apart if self.texts.numbered else 1
         key = (form, axes, scalars, partial, rest, apart)
         found = self._functions.get(key)

@@ -3,8 +3,7 @@
 Parameters are operands of the function, the operation is the slice, and macros after the preamble give
 elements their names. All dims of a raw parameter are core dims, so that each slice has the whole array; raw
 outputs are shared. The index is an operand without memory (csrc/kernel/adapt.c). With loop_prep or after_loop
-a slice is a row of elements, and contains the loop.
-"""
+a slice is a row of elements, and contains the loop."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Reads plain C text: which functions it defines, and their parameters.
 
 It is not a parser, but quick enough for each line that a session tries. It reads texts as their directives
-leave them (directives.py). library() uses pycparser, and only takes OUT and INOUT from here.
-"""
+leave them (directives.py). library() uses pycparser, and only takes OUT and INOUT from here."""
 
 from __future__ import annotations
 
@@ -215,12 +214,10 @@ class Text:
         return "".join([*parts, self.source[end:]])
 
     def instance(self, k: int = 0, apart: bool = True) -> str:
-        """Returns compiled(); for k > 0, its definitions get names of their own.
-
-        With `apart`, pointers to outputs are restrict, as calls refuse outputs that overlap; but not in
-        functions that the text itself calls. Macros do this, to keep the user's lines and columns, unless the
-        text includes files other than C's own, which may have such names.
-        """
+        """Returns compiled(); for k > 0, its definitions get names of their own. With `apart`, pointers to
+        outputs are restrict, as calls refuse outputs that overlap; but not in functions that the text itself
+        calls. Macros do this, to keep the user's lines and columns, unless the text includes files other than
+        C's own, which may have such names."""
         apart = apart and all(_OF_C.fullmatch(each) for each in self.includes)
         found = [each for each in self.functions if apart and each.name not in self.repeated]
         found = [each for each in found if "#" not in self.source[each.at : each.head[-1].end]]

@@ -8,8 +8,7 @@ results have the same bits for each layout, tier and number of threads.
 
 "one" makes one output from the items of an axis, the others several that lie side by side: "flat" if all
 items are in one line, "rows" if each row of them is, "wide" if such rows are long. If several axes make one
-row, a table has the place of each item ("tabled").
-"""
+row, a table has the place of each item ("tabled")."""
 
 from __future__ import annotations
 

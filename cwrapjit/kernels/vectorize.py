@@ -1,8 +1,7 @@
 """vectorize(): makes a function of arrays from a C function of numbers.
 
 The text is the header of a function(), whose slice is one call. For several types the header has the text
-several times, each with another T, and with macros that rename its definitions.
-"""
+several times, each with another T, and with macros that rename its definitions."""
 
 from __future__ import annotations
 

@@ -40,13 +40,10 @@ class Extension:
 
     def _line_magic(self) -> Any:
         def cwrapjit(line: str) -> None:
-            """Functions of NumPy arrays, from C text in this line, after the options.
-
-            %cwrapjit double excess(double x, double limit) { return x > limit ? x - limit : 0; }
-
-            {name} and $name are not expanded. The magic binds the function, and returns nothing. %%cwrapjit
-            takes the text of a whole cell.
-            """
+            """Functions of NumPy arrays, from C text in this line, after the options. %cwrapjit double
+            excess(double x, double limit) { return x > limit ? x - limit : 0; } {name} and $name are not
+            expanded. The magic binds the function, and returns nothing. %%cwrapjit takes the text of a whole
+            cell."""
             self.cells.run(self.magics["line"].parser, *split_line(line), in_line=True)
 
         return load("IPython.core.magic").no_var_expand(described(cwrapjit, NAME))

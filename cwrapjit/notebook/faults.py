@@ -2,8 +2,7 @@
 
 IPython shows a SyntaxError in its own way, with its own frames, before it asks the class. The extension
 therefore registers show() for every CompileError: of %%cwrapjit, of cwrapjit.function(), and of other calls
-in a cell.
-"""
+in a cell."""
 
 from __future__ import annotations
 

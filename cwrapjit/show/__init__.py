@@ -2,8 +2,7 @@
 on first use.
 
 Nothing here compiles, starts a compiler or waits for one, or changes the object. Users' texts are escaped
-(page.py). Long parts are cut, with a note.
-"""
+(page.py). Long parts are cut, with a note."""
 
 from __future__ import annotations
 

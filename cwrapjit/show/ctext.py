@@ -1,7 +1,6 @@
 """Displays C text: the user's own, and generated C with the user's lines marked.
 
-The #line directives in generated C tell whose lines they are.
-"""
+The #line directives in generated C tell whose lines they are."""
 
 from __future__ import annotations
 
@@ -46,11 +45,8 @@ def _part(file: str, content: str) -> Iterator[Part]:
 
 
 def users_texts(shown: Function, given: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Returns the user's texts as (name, text), each once, as several type sets may share one.
-
-    given: the texts that the function was made from. vectorize() and libraries add text of their own to
-    these.
-    """
+    """Returns the user's texts as (name, text), each once, as several type sets may share one. given: the
+    texts that the function was made from. vectorize() and libraries add text of their own to these."""
     own = vars(shown).get("_text")
     if isinstance(own, str):
         return [("", own.strip("\n").rstrip())]

@@ -1,8 +1,7 @@
 """Draws pictures with Graphviz's `dot`, if it is installed.
 
 The program may fail, hang, or print something else. It therefore has a time limit, and the page includes its
-output as an image, which can neither run nor load anything.
-"""
+output as an image, which can neither run nor load anything."""
 
 from __future__ import annotations
 

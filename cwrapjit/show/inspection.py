@@ -1,8 +1,7 @@
 """Makes `f??` in IPython show the C text of this package's objects. `f?` works without this.
 
 IPython looks for the source of objects in Python only. The shell's inspector class can be replaced; ours
-looks for C text first.
-"""
+looks for C text first."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Debuggers and tracebacks may call it on any instance, even one that C has not filled or has freed. It
 therefore reads memory through the kernel, which reports invalid addresses, and follows no pointers but those
-to texts.
-"""
+to texts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Displays libraries: the mapped functions, and those without a mapping, with the reason.
 
-This compiles nothing and reads no header.
-"""
+This compiles nothing and reads no header."""
 
 from __future__ import annotations
 

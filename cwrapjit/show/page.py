@@ -1,8 +1,7 @@
 """Pieces of HTML. escaped() makes Markup from text; all other functions combine Markup.
 
 Styles are part of the elements, as notebooks drop other style sheets and scripts. Colours are legible on
-white and on black.
-"""
+white and on black."""
 
 from __future__ import annotations
 
