@@ -5,8 +5,8 @@ whose memory becomes the output's. Variables that view each other, over any numb
 their roots. A node that overwrites memory waits for all other nodes that read variables sharing it. If no
 order satisfies this, the graph is refused; nothing is copied without an explicit request.
 
-Nothing here calls setdefault(), which CPython 3.13 leaves half done if memory runs out: there is an exception,
-and no object.
+Nothing here calls setdefault(), which CPython 3.13 leaves half done if memory runs out: an exception, and no
+object.
 
 link() calls order_nodes() if some op has either map. A node is (op, inputs, outputs), and is known by its
 index in the list; variables are distinguished by identity."""

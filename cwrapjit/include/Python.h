@@ -1,13 +1,10 @@
-/* Python.h: a small one, for snippets that work with Python objects.
+/* Python.h: a small <Python.h>, for snippets that work with Python objects.
  *
- * CPython's own takes 25 ms to read. This one declares functions that every
- * CPython from 3.10 exports; what CPython does by macros on struct members is
- * done by a function here. Of objects there are the members that all have, of types
- * those that every CPython since 3.10 has. Code that needs more can be compiled from
- * a file with the real header.
+ * CPython's own takes 25 ms to read. This one declares functions that every CPython from 3.10 on exports; functions
+ * replace CPython's macros on struct members. Objects have the members that all objects have, types those of every
+ * CPython since 3.10. Compile code that needs more from a file with the real header.
  *
- * A function whose snippets use these names keeps the GIL while it runs.
- */
+ * A function whose snippets use these names keeps the GIL while it runs. */
 #ifndef CWJ_PYTHON_H
 #define CWJ_PYTHON_H
 #define Py_PYTHON_H /* some headers look for CPython's own guard */
@@ -27,7 +24,7 @@
 #endif
 
 typedef struct _typeobject PyTypeObject;
-struct _object { /* of every build without Py_DEBUG or Py_GIL_DISABLED */
+struct _object { /* of builds without Py_DEBUG and Py_GIL_DISABLED */
     Py_ssize_t ob_refcnt;
     PyTypeObject *ob_type;
 };
@@ -120,7 +117,7 @@ struct _typeobject {
     unsigned int tp_version_tag;
     destructor tp_finalize;
     vectorcallfunc tp_vectorcall;
-    void *cwj_newer[8]; /* what later versions have behind it */
+    void *cwj_newer[8]; /* members of later versions */
 };
 
 #define PY_MAJOR_VERSION 3
@@ -179,7 +176,7 @@ int Py_Is(PyObject *, PyObject *), Py_IsNone(PyObject *), Py_IsTrue(PyObject *),
 #define Py_RETURN_TRUE return Py_NewRef(Py_True)
 #define Py_RETURN_FALSE return Py_NewRef(Py_False)
 
-/* These are offered by the extension: CPython has no functions of such names. */
+/* The extension provides these functions, as not every CPython exports them. */
 void Py_INCREF(PyObject *), Py_DECREF(PyObject *), Py_XINCREF(PyObject *), Py_XDECREF(PyObject *);
 PyTypeObject *Py_TYPE(PyObject *);
 Py_ssize_t Py_REFCNT(PyObject *), Py_SIZE(PyObject *);

@@ -1,6 +1,5 @@
-/* assert.h: ISO C's. A failing assert ends the process, as it always does;
- * snippets can raise an exception and return false instead. May be read again
- * with another NDEBUG. */
+/* assert.h: ISO C's. A failing assert ends the process, as always; snippets can raise an exception and return false
+ * instead. May be included again with another NDEBUG. */
 #ifndef _ASSERT_H
 #define _ASSERT_H 1
 

@@ -1,9 +1,7 @@
-/* complex.h: <complex.h> of npy_complex64 and npy_complex128, structs of real and imag.
+/* complex.h: a <complex.h> for npy_complex64 and npy_complex128, structs of real and imag.
  *
- * libtcc has no _Complex. The names are C's, with cadd and its like for what C has operators for. As in
- * <tgmath.h>, the type of the first argument tells which function is meant; others have the same type.
- * cexpf and its like are those of npy_complex64.
- */
+ * libtcc has no _Complex. The names are C's; cadd() and so on replace C's operators. As in <tgmath.h>, the type of the
+ * first argument selects the function; the others have the same type. cexpf() and so on take npy_complex64. */
 #ifndef CWJ_COMPLEX_NAMES_H
 #define CWJ_COMPLEX_NAMES_H
 
@@ -15,7 +13,7 @@
 #endif
 #include "cwj_complex.h"
 
-/* `+` refuses a struct, which libtcc takes where a number belongs. */
+/* `+` refuses a struct, which libtcc accepts in place of a number. */
 #define CMPLX(real, imag) cwj_make_npy_complex128(+(real), +(imag))
 #define CMPLXF(real, imag) cwj_make_npy_complex64(+(real), +(imag))
 

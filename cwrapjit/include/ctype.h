@@ -1,4 +1,4 @@
-/* ctype.h: ISO C's, and what POSIX adds to it. */
+/* ctype.h: ISO C's, with POSIX's additions. */
 #ifndef _CTYPE_H
 #define _CTYPE_H 1
 

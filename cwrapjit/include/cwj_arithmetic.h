@@ -1,7 +1,7 @@
-/* cwj_arithmetic.h: what NumPy's // % ** mean, where C's operators mean something else.
+/* cwj_arithmetic.h: NumPy's //, % and **, where C's operators differ.
  *
- * Quotients round down, remainders have the sign of the divisor, an integer divided
- * by zero is zero. An integer to a negative power is 0, but for the powers of 1 and -1. */
+ * Quotients round down, remainders have the sign of the divisor, an integer divided by zero is zero. Integers to
+ * negative powers are 0, except those of 1 and -1. */
 #ifndef CWJ_ARITHMETIC_H
 #define CWJ_ARITHMETIC_H
 
@@ -23,7 +23,7 @@
         return (type)result;                                   \
     }
 
-/* -1 goes another way: the smallest integer divided by it ends the process. */
+/* -1 is a case of its own: dividing the smallest integer by it would end the process. */
 #define CWJ_SIGNED(name, type)                                               \
     static inline type cwj_floor_divide_##name(type a, type b)               \
     {                                                                        \

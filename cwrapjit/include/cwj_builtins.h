@@ -1,10 +1,8 @@
-/* cwj_builtins.h: gcc's builtins that libtcc lacks, by what gcc's manual says of them.
+/* cwj_builtins.h: gcc's builtins that libtcc lacks, as gcc's manual describes them.
  *
- * Stands in front of every C file of sources=, and of a text that names a builtin or
- * includes a file, which may. It needs no other header and takes no name that is not
- * reserved: functions of the C library are declared under the builtin's name alone.
- * The system's compiler never sees it.
- */
+ * It precedes every C file of sources=, and texts that name a builtin or include a file (which may name one). It needs
+ * no other header, and takes only reserved names: functions of the C library are declared under the builtin's name
+ * alone. The system's compiler never reads it. */
 #ifndef CWJ_BUILTINS_H
 #define CWJ_BUILTINS_H
 
@@ -33,13 +31,13 @@ struct cwj_whole {
     _Bool negative;
 };
 
-/* The product's upper half is not 0. */
+/* Returns true if the product's upper half is not 0. */
 static inline _Bool cwj_too_large(unsigned long long a, unsigned long long b)
 {
     return a && b && a * b / a != b;
 }
 
-/* Stores the lower bytes of a wide result. True where it does not fit. */
+/* Stores the lower bytes of a wide result. Returns true if it does not fit. */
 static inline _Bool cwj_settle(struct cwj_whole x, _Bool carry, void *to, int bytes,
                                _Bool is_signed)
 {
@@ -123,8 +121,7 @@ static inline _Bool cwj_mul_overflow(struct cwj_whole a, struct cwj_whole b, voi
 
 /* ---- numbers of kinds ------------------------------------------------------------ */
 
-/* As <math.h> of this package has them: a literal that is too large is infinite, and a
- * NaN is positive. */
+/* As in this package's <math.h>: a literal that is too large is infinite, and a NaN is positive. */
 #define __builtin_huge_val() 1e500
 #define __builtin_huge_valf() 1e50f
 #define __builtin_huge_vall() 1e5000L
@@ -153,7 +150,7 @@ static inline _Bool cwj_mul_overflow(struct cwj_whole a, struct cwj_whole b, voi
        : cwj_n == 1e500 || cwj_n == -1e500 ? (infinite) \
        : cwj_n < CWJ_LEAST(cwj_n) && -cwj_n < CWJ_LEAST(cwj_n) ? (subnormal) : (normal); })
 #define __builtin_isnormal(x) __builtin_fpclassify(0, 0, 1, 0, 0, x)
-/* Conversions keep the sign, also that of a NaN. */
+/* Conversions keep the sign, even that of a NaN. */
 #define __builtin_signbit(x) ({ union { double d; long i; } cwj_n = { (x) }; cwj_n.i < 0; })
 #define __builtin_signbitf(x) __builtin_signbit((float)(x))
 #define __builtin_signbitl(x) __builtin_signbit((long double)(x))
@@ -190,7 +187,7 @@ typedef long double cwj_builtin_l(long double), cwj_builtin_ll(long double, long
     cwj_builtin_d __builtin_##name __asm__(#name); \
     cwj_builtin_f __builtin_##name##f __asm__(#name "f"); \
     cwj_builtin_l __builtin_##name##l __asm__(#name "l");
-/* Those that <math.h> of this package has functions of its own for. */
+/* Functions that this package's <math.h> implements itself. */
 #define CWJ_OWN(name) \
     cwj_builtin_dd __builtin_##name __asm__("cwj_" #name); \
     cwj_builtin_ff __builtin_##name##f __asm__("cwj_" #name "f"); \
@@ -232,7 +229,7 @@ unsigned long __builtin_strspn(const char *, const char *) __asm__("strspn"),
 #undef CWJ_1
 #undef CWJ_2
 #undef CWJ_OWN
-/* See <math.h> of this package: libtcc must not convert two arguments of one call. */
+/* See this package's <math.h>: libtcc must not convert two arguments of one call. */
 #define CWJ_BUILTIN_LL(function, x, y) \
     ({ long double cwj_x = (x), cwj_y = (y); function(cwj_x, cwj_y); })
 #define __builtin_powl(x, y) CWJ_BUILTIN_LL(__builtin_powl, x, y)

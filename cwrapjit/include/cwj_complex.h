@@ -1,15 +1,14 @@
-/* cwj_complex.h: NumPy's complex numbers, in structs, which libtcc has no type for.
+/* cwj_complex.h: NumPy's complex numbers as structs, as libtcc has no type for them.
  *
- * Sums, products, quotients and powers are those of NumPy's ufuncs: the plain product, Smith's division,
- * whole powers by products. Nothing branches but in powers, so that loops are vectorised. The functions
- * of <complex.h> are libm's: structs of two are passed as complex numbers are.
+ * Sums, products, quotients and powers are those of NumPy's ufuncs: the plain product, Smith's division, integer powers
+ * by products. Only powers branch, so that loops are vectorised. The functions of <complex.h> are libm's: a struct of
+ * two parts is passed as a complex number.
  *
- * Wants <math.h> and numpy/npy_types.h. These names are for generated text; <complex.h> has the usual ones.
- */
+ * Requires <math.h> and numpy/npy_types.h. These names are for generated text; <complex.h> has the usual ones. */
 #ifndef CWJ_COMPLEX_H
 #define CWJ_COMPLEX_H
 
-/* By NumPy's order: by real parts, then by imaginary ones; nothing is less than what is not a number. */
+/* NumPy's order: by real parts, then by imaginary ones. Comparisons with a NaN are false. */
 #define CWJ_COMPLEX_ORDER(type, name, operator)                                 \
     static inline int cwj_##name##_##type(type a, type b)                       \
     {                                                                           \
@@ -138,8 +137,8 @@
 CWJ_COMPLEX_ARITHMETIC(npy_complex64, float, f)
 CWJ_COMPLEX_ARITHMETIC(npy_complex128, double, )
 
-/* Within 1.2 units in the last place. Very large and very small numbers are brought nearer to 1 by powers of 2,
- * so that their squares neither overflow nor vanish. */
+/* Accurate to 1.2 units in the last place. Very large and very small numbers are scaled by powers of 2, so that their
+ * squares neither overflow nor vanish. */
 #define CWJ_COMPLEX_ABSOLUTE(type, part, f, most, least, up, down)                   \
     static inline part cwj_absolute_##type(type a)                                   \
     {                                                                                \

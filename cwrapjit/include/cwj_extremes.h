@@ -1,15 +1,14 @@
-/* cwj_extremes.h: the larger and the smaller of two numbers, not a number where one is none, as np.maximum and
- * np.minimum have it; and the largest and the smallest of many.
+/* cwj_extremes.h: the larger and the smaller of two numbers, NaN if one is, as np.maximum and np.minimum; and the
+ * largest and the smallest of many.
  *
  * Compilers vectorise neither `most = x > most || x != x ? x : most` along a row, whose order is fixed, nor, with
- * fastmath, the condition alone. Here numbers are taken side by side, in an order that is the same everywhere:
- * so are the bits.
- */
+ * fastmath, the condition alone. Here values are compared in lanes, in an order that is the same everywhere; so are the
+ * bits. */
 #ifndef CWJ_EXTREMES_H
 #define CWJ_EXTREMES_H
 
-/* Where b is no number the comparison with itself says so, whatever is known of a: gcc makes no branches of what it
- * knows of a choice that was made before, as of the a of a long row, and one instruction of both choices. */
+/* b is compared with itself, which detects NaN whatever is known of a: gcc then makes one instruction of both choices,
+ * and no branches of what it knows of an earlier choice, such as the a of a long row. */
 #define CWJ_PICK(a, sign, or_same, b)                                     \
     ({                                                                    \
         const __typeof__((a) + (b)) cwj_a = (a), cwj_b = (b);             \
@@ -19,7 +18,7 @@
 #define npy_maximum(a, b) CWJ_PICK(a, >, >=, b)
 #define npy_minimum(a, b) CWJ_PICK(a, <, <=, b)
 
-/* Of the values for i = 0 to n - 1; 0 where there are none. */
+/* The extreme of the values for i = 0 to n - 1; 0 if there are none. */
 #define CWJ_PICK_OF(i, n, value, pick)                                               \
     ({                                                                               \
         enum {                                                                       \

@@ -1,12 +1,8 @@
-/* cwj_graph.h: what the C text of a linked graph and the extension agree on.
+/* cwj_graph.h: the interface between the C text of a linked graph and the extension.
  *
- * Generated text includes it behind the small <Python.h>; csrc/graph/ behind
- * CPython's own.
- *
- * A storage is a list of one object, the channel between C and Python. The
- * arrays of storages below have one entry per variable of the graph, NULL for
- * those that never meet Python.
- */
+ * Generated text includes it after the small <Python.h>, csrc/graph/ after CPython's own. A storage is a list of one
+ * object, through which C and Python exchange a value. The arrays of storages below have one entry for each variable of
+ * the graph, NULL for those that Python never sees. */
 #ifndef CWJ_GRAPH_H
 #define CWJ_GRAPH_H
 
@@ -17,27 +13,25 @@ typedef int cwj_graph_step(void *state, PyObject *const *storages);
 /* Functions that would do nothing are NULL. */
 typedef struct cwj_graph_decl {
     size_t state_size; /* bytes; 0: there is no state, `state` may be NULL */
-    /* Runs the init code, once per unit. Returns 0, or -1 with an exception. */
+    /* Runs the init code, once per unit. Returns 0, or -1 with an exception set. */
     int (*load)(void);
-    /* Fills zeroed memory: keeps the storages (struct form; borrowed, the caller keeps
-     * them alive), begins what is kept, runs the nodes' struct_init. Returns 0, or the
-     * number of the block that failed, when all is cleaned up again. */
+    /* Fills zeroed memory: keeps the storages (struct form; borrowed, the caller keeps them alive), initialises what is
+     * kept, runs the nodes' struct_init. Returns 0, or the number of the block that failed, after cleaning up. */
     int (*begin)(void *state, PyObject *const *storages);
     void (*end)(void *state);
-    /* Cleans up a kept output and begins it anew, when the caller still has what it
-     * shares memory with. As begin. Other variables: nothing. */
+    /* Cleans up a kept output and initialises it again, if the caller still has what shares its memory. Does nothing
+     * for other variables. Returns as begin does. */
     int (*renew)(void *state, int variable);
     int nsteps;
-    /* Each returns 0 or the number of the block that failed. An exception that is set
-     * without failing counts as a failure of the block. */
+    /* Each returns 0 or the number of the block that failed. A block that leaves an exception set has failed, too. */
     cwj_graph_step *const *steps;
 } cwj_graph_decl;
 
-/* The object in a storage: a new reference, or NULL with an exception when the storage
- * is no list of one object. */
+/* Returns a new reference to the object in a storage, or NULL with an exception set if the storage is not a list of one
+ * object. */
 PyObject *cwj_storage_get(PyObject *storage);
-/* Puts value there, NULL as None; the old object is released. Returns 0, or -1 with an
- * exception. Does not steal. */
+/* Stores value, or None for NULL, and releases the old object. Does not steal value. Returns 0, or -1 with an exception
+ * set. */
 int cwj_storage_put(PyObject *storage, PyObject *value);
 
 #endif

@@ -1,11 +1,8 @@
-/* cwj_half.h: float16, in a struct of its bits, and its conversions.
+/* cwj_half.h: float16 as a struct of its bits, and its conversions.
  *
- * A struct, because C would compute with the bits as if they were a number. A half has 5 bits of exponent
- * and 10 of mantissa; conversions round to the nearest, ties to even, and keep what fits of the payload of
- * what is not a number, as NumPy's do. Nothing branches, so that loops are vectorised.
- *
- * Wants numpy/npy_types.h.
- */
+ * It is a struct because C would compute with the bits as with a number. A half has 5 bits of exponent and 10 of
+ * mantissa. Conversions round to the nearest, ties to even, and keep what fits of a NaN's payload, as NumPy's do.
+ * Nothing branches, so that loops are vectorised. Requires numpy/npy_types.h. */
 #ifndef CWJ_HALF_H
 #define CWJ_HALF_H
 
@@ -19,8 +16,8 @@ typedef union {
     npy_uint64 bits;
 } cwj_double_bits;
 
-/* Infinities and what is not a number have the largest exponent here, too. A subnormal has no leading 1: it
- * is put behind one, which is taken away again, and that is exact. */
+/* Infinities and NaNs get the largest exponent here, too. A subnormal has no leading 1: one is put before it and
+ * subtracted again, which is exact. */
 static inline float cwj_half_bits_to_float(npy_half half)
 {
     cwj_float_bits normal, subnormal, signed_;
@@ -32,9 +29,9 @@ static inline float cwj_half_bits_to_float(npy_half half)
     return signed_.value;
 }
 
-/* Adding what lies below the kept bits carries into the exponent by itself, up to infinity. For subnormals
- * the processor rounds, by adding a number whose last bit is theirs. The numbers are those of the smallest
- * normal half, of 2^16, of infinity, and of what is added, as bits of the type. */
+/* Adding to the bits below the kept ones carries into the exponent by itself, up to infinity. For subnormals the
+ * processor rounds, by adding a number whose last bit is theirs. least, most, infinity and added are the bits of the
+ * smallest normal half, of 2^16, of infinity, and of `adds`. */
 #define CWJ_TO_HALF(type, word, shift, least, most, infinity, adds, added)                         \
     static inline npy_half cwj_##type##_to_half_bits(type value)                                   \
     {                                                                                              \
@@ -84,7 +81,7 @@ static inline cwj_half cwj_double_to_half(double value)
 #define half_to_float(half) cwj_half_to_float(half)
 #define half_to_double(half) cwj_half_to_double(half)
 #define double_to_half(value) cwj_double_to_half(+(value))
-/* A double is rounded once. `+` refuses a struct, which libtcc takes where a number belongs. */
+/* A double is rounded once. `+` refuses a struct, which libtcc accepts in place of a number. */
 #define float_to_half(value) \
     _Generic((value), float: cwj_float_to_half, default: cwj_double_to_half)(+(value))
 

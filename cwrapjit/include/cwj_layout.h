@@ -1,6 +1,6 @@
-/* cwj_layout.h: the struct members of NumPy's arrays and dtypes, as its binary
- * interface fixes them, for the small <numpy/arrayobject.h> and for csrc/base/array_members.c,
- * which compares them with the running NumPy. Those of dtypes moved in NumPy 2. */
+/* cwj_layout.h: the struct members of NumPy's arrays and dtypes, as fixed by its binary interface, for the small
+ * <numpy/arrayobject.h> and for csrc/base/array_members.c, which compares them with the running NumPy. NumPy 2 moved
+ * those of dtypes. */
 #ifndef CWJ_LAYOUT_H
 #define CWJ_LAYOUT_H
 
@@ -27,7 +27,7 @@
     CWJ_DESCR_MEMBERS npy_uint64 flags; \
     npy_intp elsize, alignment;
 
-/* What an array without axes has in their place: 1 and 0, again and again. */
+/* The dims and strides of an array without axes: 1 and 0, repeated. */
 extern const npy_intp cwj_no_dims[], cwj_no_strides[];
 
 #endif

@@ -1,5 +1,4 @@
-/* errno.h: ISO C's and POSIX's, with the numbers that Linux has on x86-64 and
- * aarch64. */
+/* errno.h: ISO C's and POSIX's, with Linux's numbers on x86-64 and aarch64. */
 #ifndef _ERRNO_H
 #define _ERRNO_H 1
 

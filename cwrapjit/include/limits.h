@@ -1,4 +1,4 @@
-/* limits.h: ISO C's, and what POSIX adds that Linux has fixed. */
+/* limits.h: ISO C's, and POSIX's additions that Linux has fixed. */
 #if !defined CWJ_LIMITS_H && !defined _LIBC_LIMITS_H_
 #define CWJ_LIMITS_H
 

@@ -1,5 +1,5 @@
-/* math.h: ISO C's, and what POSIX and BSD add to it. The prelude has the ISO
- * part already; the other names are only taken when a unit asks for them. */
+/* math.h: ISO C's, with POSIX's and BSD's additions. The prelude has the ISO part already; the other names are only
+ * taken if a unit includes this file. */
 #ifndef _MATH_H
 #define _MATH_H 1
 

@@ -1,6 +1,5 @@
-/* pyerrors.h: how C code raises Python exceptions. Part of the prelude and of
- * the package's small <Python.h>. These functions are bound to the project's
- * own, which take the GIL when the running call has released it. */
+/* pyerrors.h: raises Python exceptions from C. Part of the prelude and of this package's small <Python.h>. These
+ * functions are bound to the project's own, which take the GIL if the running call has released it. */
 #ifndef CWJ_PYERRORS_H
 #define CWJ_PYERRORS_H
 
@@ -11,8 +10,8 @@ void PyErr_SetString(PyObject *, const char *), PyErr_SetNone(PyObject *),
     PyErr_SetObject(PyObject *, PyObject *), PyErr_Clear(void);
 PyObject *PyErr_Format(PyObject *, const char *, ...), *PyErr_Occurred(void), *PyErr_NoMemory(void);
 
-/* Those that CPython does not have yet are unknown where they are used: PythonFinalizationError is
- * there from 3.13 on, ImportCycleError from 3.15 on. */
+/* Those that the running CPython lacks are unknown symbols if they are used: PythonFinalizationError exists from 3.13
+ * on, ImportCycleError from 3.15 on. */
 extern PyObject *PyExc_ArithmeticError, *PyExc_AssertionError, *PyExc_AttributeError,
     *PyExc_BaseException, *PyExc_BlockingIOError, *PyExc_BrokenPipeError, *PyExc_BufferError,
     *PyExc_BytesWarning, *PyExc_ChildProcessError, *PyExc_ConnectionAbortedError,

@@ -1,4 +1,4 @@
-/* stdatomic.h: libtcc's, in both tiers. clang's builtins for it take no atomic types. */
+/* stdatomic.h: libtcc's, in both tiers. clang's builtins for it do not take atomic types. */
 #if defined CWJ_CLANG && defined __TINYC__
 #define _Atomic(type) type
 #define __atomic_is_lock_free cwj_is_lock_free
@@ -9,7 +9,7 @@
 #undef __atomic_is_lock_free
 #endif
 
-/* Functions of libtcc's own, of which code of cc has none. */
+/* These are functions in libtcc, which code of the cc tier does not have. */
 #ifdef CWJ_CC
 #undef __atomic_thread_fence
 #undef __atomic_signal_fence

@@ -1,4 +1,4 @@
-/* stddef.h: ISO C's, and what glibc's headers ask for with __need_... names. */
+/* stddef.h: ISO C's, and the __need_... names that glibc's headers use. */
 #ifndef _STDDEF_H
 #define _STDDEF_H 1
 

@@ -1,4 +1,4 @@
-/* stdio.h: ISO C's, and what POSIX and BSD add to it. */
+/* stdio.h: ISO C's, with POSIX's and BSD's additions. */
 #ifndef _STDIO_H
 #define _STDIO_H 1
 

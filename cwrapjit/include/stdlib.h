@@ -1,4 +1,4 @@
-/* stdlib.h: ISO C's, and what POSIX and BSD add to it. */
+/* stdlib.h: ISO C's, with POSIX's and BSD's additions. */
 #ifndef _STDLIB_H
 #define _STDLIB_H 1
 
@@ -6,7 +6,7 @@
 #include "iso/stdlib.h"
 #endif
 
-/* Programs expect these of glibc's <stdlib.h>, which reads <sys/types.h>. */
+/* Programs expect these types from <stdlib.h>, as glibc's includes <sys/types.h>. */
 typedef unsigned char u_char;
 typedef unsigned short u_short, ushort;
 typedef unsigned int u_int, uint;

@@ -1,4 +1,4 @@
-/* string.h: ISO C's, and what POSIX and BSD add to it. */
+/* string.h: ISO C's, with POSIX's and BSD's additions. */
 #ifndef _STRING_H
 #define _STRING_H 1
 

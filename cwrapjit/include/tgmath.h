@@ -1,5 +1,4 @@
-/* tgmath.h: ISO C's, for real types; libtcc has no complex ones. Arguments of
- * integer types count as double. */
+/* tgmath.h: ISO C's, for real types, as libtcc has no complex ones. Integer arguments count as double. */
 #ifndef _TGMATH_H
 #define _TGMATH_H 1
 
@@ -8,11 +7,11 @@
 #define CWJ_TG1(name, x) _Generic((x), float: name##f, long double: name##l, default: name)(x)
 #define CWJ_TG1_WITH(name, x, y) \
     _Generic((x), float: name##f, long double: name##l, default: name)(x, y)
-/* Several arguments: float only when all of them are, as their sum is. */
+/* Several arguments: float only if all of them are, as for their sum. */
 #define CWJ_TG_KIND(x) _Generic((x), float: 1.0F, long double: 1.0L, default: 1.0)
 #define CWJ_TG_SUM(name, sum) _Generic(sum, float: name##f, long double: name##l, default: name)
 #define CWJ_TG2(name, x, y) CWJ_TG_SUM(name, CWJ_TG_KIND(x) + CWJ_TG_KIND(y))(x, y)
-/* Functions of double and float that <math.h> of this package has itself. */
+/* Functions of double and float that this package's <math.h> implements itself. */
 #define CWJ_TG2_OWN(name, x, y)               \
     _Generic(CWJ_TG_KIND(x) + CWJ_TG_KIND(y), \
         float: cwj_##name##f,                 \

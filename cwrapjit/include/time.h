@@ -1,5 +1,4 @@
-/* time.h: ISO C's and POSIX's. Each type has glibc's guard, so that glibc's
- * headers neither repeat nor miss it. */
+/* time.h: ISO C's and POSIX's. Each type has glibc's guard, so that glibc's headers neither repeat it nor miss it. */
 #ifndef _TIME_H
 #define _TIME_H 1
 

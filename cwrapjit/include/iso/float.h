@@ -1,5 +1,4 @@
-/* iso/float.h: what ISO C puts into <float.h>. float and double are IEEE's,
- * long double is x87's extended format or IEEE's quad. */
+/* iso/float.h: ISO C's <float.h>. float and double are IEEE's, long double is x87's extended format or IEEE's quad. */
 #ifndef CWJ_ISO_FLOAT_H
 #define CWJ_ISO_FLOAT_H
 #define _FLOAT_H_ /* libtcc's own <float.h> has nothing to add */

@@ -1,4 +1,4 @@
-/* iso/limits.h: what ISO C puts into <limits.h>. */
+/* iso/limits.h: ISO C's <limits.h>. */
 #ifndef CWJ_ISO_LIMITS_H
 #define CWJ_ISO_LIMITS_H
 

@@ -1,10 +1,8 @@
-/* iso/math.h: what ISO C puts into <math.h>.
+/* iso/math.h: ISO C's <math.h>.
  *
- * The functions are libm's. They are declared through function types, which
- * libtcc parses three times as fast as prototypes. Classification does not
- * call anything: libtcc has no builtins for it, so these are expressions that
- * evaluate their argument once.
- */
+ * The functions are libm's. They are declared through function types, which libtcc parses three times as fast as
+ * prototypes. Classification calls nothing: libtcc has no builtins for it, so these are expressions that evaluate their
+ * argument once. */
 #ifndef CWJ_ISO_MATH_H
 #define CWJ_ISO_MATH_H
 
@@ -85,9 +83,8 @@ enum {
 #define islessgreater(x, y) __builtin_islessgreater(x, y)
 #define isunordered(x, y) __builtin_isunordered(x, y)
 #else
-/* A literal that is too large is infinite. NAN is positive, as NumPy's is:
- * libtcc folds 0/0 to that in static initializers and else divides at run
- * time, where x86 makes a negative one. */
+/* A literal that is too large is infinite. NAN is positive, as NumPy's: libtcc folds 0/0 to that in static
+ * initializers, and otherwise divides at run time, where x86 makes a negative one. */
 #define HUGE_VAL 1e500
 #define HUGE_VALF 1e50f
 #define HUGE_VALL 1e5000L
@@ -97,8 +94,8 @@ enum {
 #else
 #define NAN (0.0f / 0.0f)
 #endif
-/* libtcc converts a double to a long double wrongly while it holds another one, as in
- * fmaxl(a, b) of two doubles, or logl(a) - logl(b): variables are converted one after the other. */
+/* libtcc converts a double to a long double wrongly while it holds another one, as in fmaxl(a, b) of two doubles, or
+ * logl(a) - logl(b). Variables are therefore converted one after the other. */
 /* clang-format off */
 #define CWJ_LL(function, x, y) ({ long double cwj_x = (x), cwj_y = (y); function(cwj_x, cwj_y); })
 #define CWJ_L(function, x) ({ long double cwj_l = (x); function(cwj_l); })
@@ -150,7 +147,7 @@ enum {
     ({ long double cwj_x = (x), cwj_y = (y), cwj_z = (z); fmal(cwj_x, cwj_y, cwj_z); })
 #define remquol(x, y, quotient) \
     ({ long double cwj_x = (x), cwj_y = (y); remquol(cwj_x, cwj_y, quotient); })
-/* These are the same functions as the cc tier puts in line (tinyjit/mathematics.h). */
+/* These functions are the ones that the cc tier inlines (tinyjit/mathematics.h). */
 cwj_d_dd cwj_pow, cwj_fmin, cwj_fmax, cwj_fdim;
 cwj_f_ff cwj_powf, cwj_fminf, cwj_fmaxf, cwj_fdimf;
 #define pow cwj_pow
@@ -173,7 +170,7 @@ cwj_f_ff cwj_powf, cwj_fminf, cwj_fmaxf, cwj_fdimf;
 #define isinf(x) ({ CWJ_REAL(x) cwj_x = (x); (cwj_x == HUGE_VAL) - (cwj_x == -HUGE_VAL); })
 #define isfinite(x) ({ CWJ_REAL(x) cwj_x = (x); cwj_x < HUGE_VAL && cwj_x > -HUGE_VAL; })
 #define isnormal(x) (fpclassify(x) == FP_NORMAL)
-/* Conversions keep the sign, also that of a NaN. */
+/* Conversions keep the sign, even that of a NaN. */
 #define signbit(x) ({ union { double d; long i; } cwj_x = { (x) }; cwj_x.i < 0; })
 #define isgreater(x, y) ((x) > (y))
 #define isgreaterequal(x, y) ((x) >= (y))
@@ -188,7 +185,7 @@ cwj_f_ff cwj_powf, cwj_fminf, cwj_fmaxf, cwj_fdimf;
 /* clang-format on */
 #endif
 
-/* POSIX's constants, which snippets take for granted. */
+/* POSIX's constants, which snippets expect. */
 #define M_E 2.7182818284590452354
 #define M_LOG2E 1.4426950408889634074
 #define M_LOG10E 0.43429448190325182765

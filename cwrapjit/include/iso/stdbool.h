@@ -1,4 +1,4 @@
-/* iso/stdbool.h: what ISO C puts into <stdbool.h>. */
+/* iso/stdbool.h: ISO C's <stdbool.h>. */
 #ifndef CWJ_ISO_STDBOOL_H
 #define CWJ_ISO_STDBOOL_H
 

@@ -1,4 +1,4 @@
-/* iso/stddef.h: what ISO C puts into <stddef.h>. */
+/* iso/stddef.h: ISO C's <stddef.h>. */
 #ifndef CWJ_ISO_STDDEF_H
 #define CWJ_ISO_STDDEF_H
 

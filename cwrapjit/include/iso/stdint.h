@@ -1,5 +1,5 @@
-/* iso/stdint.h: what ISO C puts into <stdint.h>. The types are glibc's own
- * (64 bits is `long`), so that its headers may repeat them. */
+/* iso/stdint.h: ISO C's <stdint.h>. The types are glibc's own (64 bits is `long`), so that its headers may repeat them.
+ * */
 #ifndef CWJ_ISO_STDINT_H
 #define CWJ_ISO_STDINT_H
 

@@ -1,5 +1,5 @@
-/* iso/stdio.h: what ISO C puts into <stdio.h>. printf and what else writes to
- * stdout and stderr is bound to functions that write through Python's sys. */
+/* iso/stdio.h: ISO C's <stdio.h>. printf() and all other functions that write to stdout and stderr are bound to
+ * functions that write through Python's sys. */
 #ifndef CWJ_ISO_STDIO_H
 #define CWJ_ISO_STDIO_H
 

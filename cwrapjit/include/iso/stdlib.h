@@ -1,4 +1,4 @@
-/* iso/stdlib.h: what ISO C puts into <stdlib.h>, multibyte strings apart. */
+/* iso/stdlib.h: ISO C's <stdlib.h>, without multibyte strings. */
 #ifndef CWJ_ISO_STDLIB_H
 #define CWJ_ISO_STDLIB_H
 

@@ -1,4 +1,4 @@
-/* iso/string.h: what ISO C puts into <string.h>. */
+/* iso/string.h: ISO C's <string.h>. */
 #ifndef CWJ_ISO_STRING_H
 #define CWJ_ISO_STRING_H
 

@@ -1,14 +1,11 @@
 /* numpy/arrayobject.h: a small one, for snippets that work with array objects.
  *
- * NumPy's own does not parse in libtcc. Here is what its functions and macros do,
- * under NumPy's names and with NumPy's meaning: what reads a member of an array is
- * a macro, the rest are functions of the extension. Iterators are not available;
- * code that needs them can be compiled with the real headers into a library.
+ * libtcc cannot parse NumPy's own. This one has NumPy's functions and macros, with the same names and meanings: macros
+ * read members of arrays, all others are functions of the extension. There are no iterators; compile code that needs
+ * them into a library, with the real headers.
  *
- * CWJ_ARRAY_LAYOUT says whose struct members the running NumPy has (csrc/base/array_members.c
- * looks once per process). Where it is not defined, or where CWJ_ARRAY_CALLS is,
- * the macros give way to functions.
- */
+ * CWJ_ARRAY_LAYOUT tells which struct members the running NumPy has (csrc/base/array_members.c checks it once per
+ * process). If it is not defined, or if CWJ_ARRAY_CALLS is, functions replace the macros. */
 #ifndef CWJ_NUMPY_ARRAYOBJECT_H
 #define CWJ_NUMPY_ARRAYOBJECT_H
 
@@ -95,12 +92,12 @@ typedef enum {
 #define NPY_ARRAY_OUT_FARRAY NPY_ARRAY_FARRAY
 #define NPY_ARRAY_INOUT_FARRAY NPY_ARRAY_FARRAY
 
-/* The extension has imported NumPy. */
+/* The extension has already imported NumPy. */
 #define import_array() ((void)0)
 #define import_array1(value) ((void)0)
 #define import_array2(message, value) ((void)0)
 
-/* tools/embed.py reads these declarations, and writes what the extension has for each. */
+/* tools/embed.py reads these declarations, and writes the extension's symbols for them. */
 extern PyTypeObject PyArray_Type, PyGenericArrType_Type, PyBoolArrType_Type, PyInt8ArrType_Type,
     PyInt16ArrType_Type, PyInt32ArrType_Type, PyInt64ArrType_Type, PyUInt8ArrType_Type,
     PyUInt16ArrType_Type, PyUInt32ArrType_Type, PyUInt64ArrType_Type, PyByteArrType_Type,
@@ -159,8 +156,8 @@ int PyArray_SETITEM(PyArrayObject *, char *, PyObject *);
 /* ---- reading arrays in place ----------------------------------------------- */
 
 #ifdef CWJ_READS_ARRAYS
-/* The array is evaluated once. Beyond its axes an array has length 1 and stride 0, so
- * that nothing here reads what is not there. */
+/* The array is evaluated once. Beyond its axes an array has length 1 and stride 0, so that nothing here reads outside
+ * its tables. */
 #define CWJ_OF(a, ...)                    \
     ({                                    \
         const PyArrayObject *cwj_a = (a); \

@@ -1,4 +1,4 @@
-/* numpy/arrayscalars.h: what NumPy's scalars hold. Their types are in arrayobject.h here. */
+/* numpy/arrayscalars.h: the structs of NumPy's scalars. Their types are in arrayobject.h here. */
 #ifndef CWJ_NUMPY_ARRAYSCALARS_H
 #define CWJ_NUMPY_ARRAYSCALARS_H
 

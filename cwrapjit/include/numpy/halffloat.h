@@ -1,4 +1,4 @@
-/* numpy/halffloat.h: IEEE half precision, as NumPy stores float16, on the bits and on cwj_half. */
+/* numpy/halffloat.h: NumPy's float16, IEEE half precision, as bits and as cwj_half. */
 #ifndef CWJ_NUMPY_HALFFLOAT_H
 #define CWJ_NUMPY_HALFFLOAT_H
 

@@ -1,2 +1,2 @@
-/* numpy/ndarrayobject.h: what NumPy splits over two files. */
+/* numpy/ndarrayobject.h: part of arrayobject.h here. */
 #include "arrayobject.h"

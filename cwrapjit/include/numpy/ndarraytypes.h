@@ -1,2 +1,2 @@
-/* numpy/ndarraytypes.h: what NumPy splits over two files. */
+/* numpy/ndarraytypes.h: part of arrayobject.h here. */
 #include "arrayobject.h"

@@ -1,4 +1,4 @@
-/* numpy/npy_math.h: NumPy's names for what <math.h> has. */
+/* numpy/npy_math.h: NumPy's names for the contents of <math.h>. */
 #ifndef CWJ_NPY_MATH_H
 #define CWJ_NPY_MATH_H
 

@@ -1,6 +1,5 @@
-/* numpy/npy_types.h: NumPy's C types and type numbers, as the prelude and the
- * small NumPy headers of this package know them. libtcc has no complex types,
- * so those are structs. */
+/* numpy/npy_types.h: NumPy's C types and type numbers, for the prelude and this package's small NumPy headers. Complex
+ * numbers are structs, as libtcc has no types for them. */
 #ifndef CWJ_NPY_TYPES_H
 #define CWJ_NPY_TYPES_H
 
@@ -76,7 +75,7 @@ enum NPY_TYPES {
     NPY_COMPLEX128 = NPY_CDOUBLE
 };
 
-/* "Not a time", in what datetime64 and timedelta64 are to C. */
+/* "Not a time", for datetime64 and timedelta64 as C integers. */
 #define NPY_DATETIME_NAT (-0x7fffffffffffffffL - 1)
 
 #endif
