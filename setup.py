@@ -1,11 +1,9 @@
 """Builds cwrapjit._cwrapjit; everything else is in pyproject.toml.
 
-A few texts become part of the extension: the prelude in front of every compiled unit, the functions that the
-cc tier puts in line, those of complex numbers and float16, and the call path that module.write()
-emits. They are real C files that tools/embed.py turns into C arrays in the build folder. There it also writes
-what snippets get of NumPy.
-CWRAPJIT_WERROR=1 makes compiler warnings errors.
-"""
+Several texts become part of the extension: the prelude of every compiled unit, the functions that the cc tier
+inlines, those of complex numbers and float16, and the call path that module.write() emits. They are ordinary
+C files, which tools/embed.py turns into C arrays in the build folder; it also writes NumPy's functions for
+snippets. CWRAPJIT_WERROR=1 makes compiler warnings errors."""
 
 from __future__ import annotations
 
@@ -39,8 +37,8 @@ C_FLAGS = [
 if os.environ.get("CWRAPJIT_WERROR") == "1":
     C_FLAGS.append("-Werror")
 
-# What tools/sanitize.sh wants built: "address,undefined" or "thread". Signed overflow is told, though
-# Python's own flags define it.
+# For tools/sanitize.sh: "address,undefined" or "thread". Signed overflow is reported, although Python's own
+# flags define it.
 SANITIZERS = os.environ.get("CWRAPJIT_SANITIZE")
 LINK_FLAGS = [f"-fsanitize={SANITIZERS}"] if SANITIZERS else []
 if SANITIZERS:
@@ -49,25 +47,25 @@ if SANITIZERS:
 
 
 def relative(*patterns: str) -> list[str]:
-    """The files that match, as setuptools wants them: sorted, relative to the project."""
+    """Returns the matching files in the form of setuptools: sorted, relative to the project."""
     return sorted(str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(pattern))
 
 
 def sources() -> list[str]:
-    """The C files that are compiled on their own: of the call path, the one that includes its steps."""
+    """Returns the C files that are compiled on their own. call.c includes the rest of the call path."""
     steps = relative(f"{CALL_PATH}/*.c")
     found = relative("tinyjit/**/*.c", "csrc/**/*.c")
     return sorted({*found} - {*steps} | {f"{CALL_PATH}/call.c"})
 
 
 def version() -> str:
-    """The version stands in tinyjit.h and nowhere else."""
+    """Reads the version from tinyjit.h, the only place that has it."""
     header = (ROOT / "tinyjit" / "tinyjit.h").read_text(encoding="utf-8")
     return re.findall(r'^#define TJ_VERSION "(.+)"$', header, re.MULTILINE)[0]
 
 
 def load_file(path: str) -> ModuleType:
-    """A Python file as a module, without the package that it may belong to."""
+    """Imports a Python file as a module, without its package."""
     spec = importlib.util.spec_from_file_location(f"building_{pathlib.Path(path).stem}", ROOT / path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -76,13 +74,13 @@ def load_file(path: str) -> ModuleType:
 
 
 def system_headers(*folders: str) -> list[str]:
-    """Flags for folders with other people's headers, which are not ours to keep free of warnings."""
+    """Returns flags for folders with other projects' headers, whose warnings are suppressed."""
     return [flag for folder in folders for flag in ("-isystem", folder)]
 
 
 def write_settings(path: pathlib.Path) -> None:
-    """What the extension is made with, sources aside. The file is newer than an extension that was made with
-    something else."""
+    """Writes all that the extension is built with, besides sources. The file becomes newer than an extension
+    that was built with other settings."""
     compiler = os.environ.get("CC", "")
     libc = os.confstr("CS_GNU_LIBC_VERSION") or ""  # another system may share this folder
     made_with = [compiler, libc, *C_FLAGS, *LINK_FLAGS, numpy.__version__]
@@ -92,7 +90,7 @@ def write_settings(path: pathlib.Path) -> None:
 
 
 def compile_in_parallel(compiler: Any) -> None:
-    """setuptools compiles the files of an extension one at a time."""
+    """Makes setuptools compile an extension's files in parallel."""
     compile = compiler.compile
 
     def compile_all(sources: list[str], **options: Any) -> list[str]:
@@ -104,8 +102,8 @@ def compile_in_parallel(compiler: Any) -> None:
 
 
 class BuildWithTexts(build_ext):
-    """build_ext that first writes the embedded texts into its folder for temporary files. setuptools takes an
-    extension that is newer than what it depends on, such as one with sanitizers, for finished."""
+    """build_ext that first writes the embedded texts into its folder for temporary files. setuptools does not
+    rebuild an extension that is newer than its dependencies, such as one with sanitizers."""
 
     def build_extension(self, ext: Extension) -> None:
         embed = load_file("tools/embed.py")

@@ -1,17 +1,15 @@
-"""Turn a C file into a C string: build helper for setup.py, and a command line.
+"""Turns a C file into a C string: build helper for setup.py, and a command line.
 
-Three texts are embedded in the extension: the prelude in front of every compiled unit, the functions that the
-cc tier puts in line, and the call path that m.write() copies into standalone modules. All are kept as
-real C files. This tool inlines the headers they
-include, so that one self-contained text results, and writes that text as a C source file. It also writes the
-functions that the small <numpy/arrayobject.h> declares.
+The extension embeds several texts: the prelude of every compiled unit, the functions that the cc tier
+inlines, and the call path that m.write() copies into standalone modules. All are ordinary C files. This tool
+inlines the headers that they include, and writes the self-contained text as a C source file. It also writes
+the functions that the small <numpy/arrayobject.h> declares.
 
     python tools/embed.py -I cwrapjit/include --strip --function \\
         --line "<cwrapjit prelude>" --name tj_prelude -o embedded_prelude.c tinyjit/prelude.h
 
-A header is inlined where it is first included and skipped afterwards, so an #include inside #if is
-only right when that branch is the one taken first.
-"""
+A header is inlined where it is first included, and skipped afterwards. An #include inside #if is therefore
+only right if its branch is the one taken first."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]')
-# A comment, or something in which // and /* mean nothing.
+# A comment, or a literal, in which // and /* mean nothing.
 TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 
 
@@ -48,7 +46,7 @@ def flatten(path: Path | str, search_dirs: Iterable[Path | str] = ()) -> str:
             found = match and find_include(match[2], match[1] == '"', file.parent, directories)
             if found:
                 lines.extend(lines_of(found) if found not in seen else [])
-            elif line != "#pragma once":  # nothing includes the text that results
+            elif line != "#pragma once":  # no file includes the resulting text
                 lines.append(line)
         return lines
 
@@ -73,7 +71,7 @@ def dependencies(path: Path | str, search_dirs: Iterable[Path | str] = ()) -> li
 
 
 def strip(text: str) -> str:
-    """Return C text without comments, indentation and empty lines: fewer bytes for each compilation."""
+    """Return C text without comments, indentation and empty lines, to save bytes in each compilation."""
 
     def shorten(match: re.Match[str]) -> str:
         return " " if match[0].startswith("/") else match[0]
@@ -116,10 +114,8 @@ def embed(
     stripped: bool = False,
     line_name: str | None = None,
 ) -> None:
-    """Write `output`, a C file that defines the flattened text of `source`, unless it is up to date.
-
-    With `line_name` the text begins with a #line directive of that name, and no #include may be left.
-    """
+    """Write `output`, a C file that defines the flattened text of `source`, unless it is up to date. With
+    `line_name` the text begins with a #line directive of that name, and no #include may be left."""
     text = flatten(source, search_dirs)
     if stripped:
         text = strip(text)
@@ -132,7 +128,7 @@ def embed(
 
 
 def write(output: Path | str, source: Path | str, text: str) -> None:
-    """Write the C text that was made from `source`, unless it is there."""
+    """Write the C text that was made from `source`, unless the file has it already."""
     content = f"/* Made from {Path(source).name} by tools/embed.py. */\n{text}"
     target = Path(output)
     if not target.is_file() or target.read_text(encoding="utf-8") != content:
@@ -141,7 +137,7 @@ def write(output: Path | str, source: Path | str, text: str) -> None:
 
 
 def embed_prelude(root: Path | str, output: Path | str) -> list[str]:
-    """Write the C file that defines tj_prelude() and return what it was made from."""
+    """Write the C file that defines tj_prelude(), and return the files that it was made from."""
     source, search_dirs = Path(root, "tinyjit", "prelude.h"), [Path(root, "cwrapjit", "include")]
     embed(
         source,
@@ -180,7 +176,7 @@ def embed_extremes(root: Path | str, output: Path | str) -> None:
 
 
 def embed_call_path(root: Path | str, output: Path | str) -> list[str]:
-    """Write the C file that defines cwj_call_path_text[] and return what it was made from."""
+    """Write the C file that defines cwj_call_path_text[], and return the files that it was made from."""
     source = Path(root, "csrc", "function", "call", "call.c")
     search_dirs = [Path(root, "csrc"), Path(root, "tinyjit")]
     embed(source, output, "cwj_call_path_text", search_dirs=search_dirs)
@@ -188,16 +184,14 @@ def embed_call_path(root: Path | str, output: Path | str) -> list[str]:
 
 
 def embed_numpy(root: Path | str, output: Path | str) -> None:
-    """Write the C file that defines cwj_numpy_symbols(): what the small <numpy/arrayobject.h> declares.
-
-    NumPy's macros, and the functions of its table, become functions.
-    """
+    """Write the C file that defines cwj_numpy_symbols(), for the declarations in the small
+    <numpy/arrayobject.h>. NumPy's macros, and the functions of its table, become functions."""
     source = Path(root, "cwrapjit", "include", "numpy", "arrayobject.h")
     functions, symbols = "", ""
     declarations = re.findall(r"^((?:\w+ )+)([^;{}]+);", source.read_text(encoding="utf-8"), re.MULTILINE)
     for base, declared in declarations:
         for stars, name, types in re.findall(r"(\**)(\w+)\(([^()]*)\)", declared):
-            types = types.replace("const PyArrayObject", "PyArrayObject")  # NumPy 1 has no const there
+            types = types.replace("const PyArrayObject", "PyArrayObject")  # NumPy 1 lacks const there
             parameters = [f"{each} {chr(97 + k)}" for k, each in enumerate(types.split(","))]
             given = ", ".join(each[-1] for each in parameters)
             functions += f"static {base}{stars}cwj_{name}({','.join(parameters)})\n"

@@ -1,15 +1,13 @@
 #!/bin/sh
 # usage: enter_tree.sh TREE COMMAND [ARGUMENTS]
 #
-# Runs a command inside the files of another system: a folder that mmdebstrap
-# made. User, mount and process namespaces of its own take what is mounted and
-# started with them when they end; nothing needs root. In there the checkout is
-# /cwrapjit and cannot be written, /tmp is empty and lives in memory, the
-# environment is the caller's but for PATH, HOME and what is about this system.
+# Runs a command in the file system of another Linux: a folder made by mmdebstrap. It gets its own user, mount
+# and process namespaces, which end all mounts and processes with the command; root is not needed. Inside, the
+# checkout is /cwrapjit and read-only, /tmp is empty and in memory, and the environment is the caller's except
+# for PATH, HOME and variables about this system.
 #
-# INTERPRETER=/usr/bin/qemu-aarch64-static runs a tree of arm64: the kernel
-# starts each of its programs with it. That needs a binfmt_misc for each user
-# namespace (Linux 6.7), or one that the system has for arm64.
+# INTERPRETER=/usr/bin/qemu-aarch64-static runs a tree of arm64: the kernel starts each of its programs with
+# this. It needs binfmt_misc in user namespaces (Linux 6.7), or the system's own for arm64.
 
 set -eu
 
@@ -23,8 +21,8 @@ die()
 MAGIC='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
 MASK='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
 
-# F opens the interpreter now, from outside of the tree; P, O and C: the program is told its own name, is opened
-# by the kernel, and keeps its rights.
+# F opens the interpreter now, from outside the tree. P passes the program's own name, O lets the kernel open
+# the program, C keeps its rights.
 register()
 {
     if mount -t binfmt_misc none "$tree/tmp" 2>/dev/null; then

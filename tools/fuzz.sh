@@ -1,9 +1,9 @@
 #!/bin/sh
 # usage: fuzz.sh [SECONDS [TARGET ...]]
 #
-# Builds tests/tinyjit/fuzz/fuzz_*.c with clang's libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer and runs
-# each for so long (60 s), from tests/tinyjit/fuzz/corpus/TARGET and what earlier runs found (build/fuzz). An input that
-# ends a target is left in build/fuzz/found: put it into the corpus with its repair.
+# Builds tests/tinyjit/fuzz/fuzz_*.c with clang's libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, and runs
+# each for SECONDS (60), from tests/tinyjit/fuzz/corpus/TARGET and what earlier runs found (build/fuzz). An input that
+# ends a target is kept in build/fuzz/found: add it to the corpus together with the fix.
 
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,4 +1,4 @@
-"""Draws mutants for tools/mutate.py: changes of one place in C or Python, from a seed."""
+"""Draws mutants for tools/mutate.py from a seed: changes of one place in C or Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 Mutant = dict[str, Any]
 
-# ---- what can be changed: a pattern, and what group 1 of it becomes ------------------------------------
+# ---- possible changes: a pattern; replacement() changes its group 1 -----------------------------------
 
 SWAPS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "-": "+", "+=": "-="}
 SWAPS |= {"-=": "+=", "&&": "||", "||": "&&", "and": "or", "or": "and", "0": "1", "1": "0", "-1": "0"}
@@ -54,7 +54,7 @@ def replacement(kind: str, old: str, python: bool) -> str:
 
 
 def blanked(text: str, python: bool) -> str:
-    """The text with comments, strings and what is outside of functions made blank, in the same places."""
+    """Replaces comments, strings and text outside functions by blanks of the same length."""
 
     def blank(old: str) -> str:
         return re.sub(r"[^\n]", " ", old)
@@ -85,7 +85,7 @@ def blanked(text: str, python: bool) -> str:
 
 
 def places(file: str, text: str) -> Iterator[tuple[str, int, int, str]]:
-    """Kind, beginning, end and new text of everything in a file that can be changed."""
+    """Yields kind, begin, end and new text of all possible changes in a file."""
     python = file.endswith(".py")
     seen = blanked(text, python)
     for kind, rule in (PYTHON_RULES if python else C_RULES).items():
@@ -100,7 +100,7 @@ def places(file: str, text: str) -> Iterator[tuple[str, int, int, str]]:
 
 
 def as_mutant(file: str, text: str, kind: str, begin: int, end: int, new: str) -> Mutant:
-    """Whole lines, as many as make the old text unique."""
+    """Makes a mutant of whole lines, as many as it takes for the old text to be unique."""
     first, last = text.rfind("\n", 0, begin) + 1, text.find("\n", end)
     number, column = text.count("\n", 0, begin) + 1, begin - first
     while text.count(text[first:last]) > 1:
@@ -110,7 +110,7 @@ def as_mutant(file: str, text: str, kind: str, begin: int, end: int, new: str) -
 
 
 def draw(seed: int, pattern: str) -> Iterator[Mutant]:
-    """Mutants without end, of each kind as many as of another, no place twice."""
+    """Yields mutants without end, the same number of each kind, and no place twice."""
     of_kind: dict[str, list[tuple[Any, ...]]] = collections.defaultdict(list)
     for folder in ("cwrapjit",) if pattern == "*.py" else ("csrc", "tinyjit"):
         for path in sorted((ROOT / folder).rglob(pattern)):

@@ -1,14 +1,13 @@
-"""Changes one place of the program at a time and sees whether a test fails.
+"""Changes one place of the program at a time, and checks whether a test fails.
 
     python tools/mutate.py map -m quick     # which lines each test function reaches; again adds to it
     python tools/mutate.py run --c 110 --python 35 tools/mutations.json -o before.jsonl
     python tools/mutate.py run before.jsonl -o after.jsonl      # the same mutants, the killer's test first
 
 Mutants are drawn from a seed, or come from lists of {id, file, old, new}. Each is built in a copy of the
-tree that has an interpreter of its own, so that the processes of tests see it, too. What is drawn and
-compiles to the same object code, or not at all, does not count. A line of the result says "killed" by which
-test (one that hangs or ends by a signal counts), "survived", or "not reached". A process gets 8 GiB.
-"""
+tree with its own interpreter, so that processes started by tests use it, too. Drawn mutants that do not
+compile, or compile to the same object code, do not count. A line of the result says "killed" by which test
+(a test that hangs or ends by a signal counts), "survived", or "not reached". A process gets 8 GiB."""
 
 from __future__ import annotations
 
@@ -35,13 +34,13 @@ from mutants import ROOT, Mutant, draw
 PARTS = ("csrc", "tinyjit", "embedded")
 CALL_PATH = "csrc/function/call"
 EXTENSION = f"cwrapjit/_cwrapjit{sysconfig.get_config_var('EXT_SUFFIX')}"
-TESTS_IN_C = "tests/tinyjit/test_tinyjit_c.py::test_c_program"  # it builds tinyjit/ once more
+TESTS_IN_C = "tests/tinyjit/test_tinyjit_c.py::test_c_program"  # it builds tinyjit/ again
 
-# ---- the trees that mutants are built and tested in ---------------------------------------------------
+# ---- trees, in which mutants are built and tested -----------------------------------------------------
 
 
 class Tree:
-    """A copy of the project with an interpreter for which it is what is installed."""
+    """A copy of the project with an interpreter that has the copy installed."""
 
     def __init__(self, folder: pathlib.Path, objects: pathlib.Path) -> None:
         self.folder, self.objects, self.is_clean = folder, objects, False
@@ -68,7 +67,7 @@ class Tree:
             self.environment.pop(name, None)
 
     def sources(self) -> dict[str, pathlib.Path]:
-        """What is compiled, by the name of its object file; the embedded texts are written first."""
+        """Returns the C files by the names of their object files, after writing the embedded texts."""
         embed = [str(self.python), "-c", "import sys; sys.path.insert(0, 'tools'); import embed\n"]
         embed[-1] += "for name in filter(lambda name: name.startswith('embed_'), dir(embed)):\n"
         embed[-1] += "    getattr(embed, name)('.', f'embedded/{name[6:]}.c')"
@@ -98,7 +97,7 @@ class Tree:
         return subprocess.run(command, cwd=self.folder, capture_output=True, check=False).returncode == 0
 
     def build_all(self, processes: int) -> None:
-        shutil.rmtree(self.objects, ignore_errors=True)  # a source may have gone
+        shutil.rmtree(self.objects, ignore_errors=True)  # a source may have been removed
         self.objects.mkdir(parents=True)
         sources = self.sources()
         with concurrent.futures.ThreadPoolExecutor(processes) as pool:
@@ -108,7 +107,7 @@ class Tree:
             raise SystemExit(f"does not build: {failed}")
 
     def change(self, file: str) -> bool | None:
-        """Builds what a changed file changes. None: to the same object code."""
+        """Builds what a changed file affects. Returns None if the object code is the same."""
         if file.endswith(".py"):
             if not self.is_clean:
                 self.link({})
@@ -132,7 +131,7 @@ class Tree:
         return None if all(code) else self.link(changed)
 
     def pytest(self, tests: list[str], seconds: float, *flags: str) -> tuple[int | None, str]:
-        """Status (None: it took too long) and what was said."""
+        """Returns pytest's status (None: it took too long) and output."""
         if self.server is None:
             self.server = subprocess.Popen(
                 [str(self.python), "-c", "import reached; reached.serve()"], stdin=subprocess.PIPE,
@@ -156,8 +155,8 @@ def read_map(folder: pathlib.Path) -> dict[str, Any]:
 
 
 def write_map(folder: pathlib.Path, tree: Tree, notes: pathlib.Path) -> None:
-    """Adds what processes noted to the map: of each test function name, seconds, quick; of each line a number
-    whose bits are the tests that reach it. Tests that failed are left out."""
+    """Adds the notes of processes to the map: for each test function name, seconds and whether it is quick;
+    for each line a number whose bits are the tests that reach it. Failed tests are left out."""
     known = read_map(folder)
     spent = [each for path in notes.glob("*.spent") for each in json.loads(path.read_text()).items()]
     passed = {name: [name, seconds, quick] for name, (seconds, quick, good) in spent if good}
@@ -184,7 +183,7 @@ def write_map(folder: pathlib.Path, tree: Tree, notes: pathlib.Path) -> None:
     told = subprocess.run(command, input=asked, capture_output=True, text=True, check=True)
     for tests, place in zip(blocks.values(), told.stdout.splitlines(), strict=True):
         file, _, number = place.split(" ")[0].rpartition(":")
-        file = re.sub(r".*/tree[0-9]+/", "", file)  # that of the tree where it was compiled
+        file = re.sub(r".*/tree[0-9]+/", "", file)  # path of the tree that compiled it
         lines[f"{file}:{number}"] |= tests
     for line, tests in lines.items():
         known["lines"][line] = hex(int(known["lines"].get(line, "0x0"), 16) | tests)
@@ -192,7 +191,7 @@ def write_map(folder: pathlib.Path, tree: Tree, notes: pathlib.Path) -> None:
 
 
 def in_trees(options: argparse.Namespace, work: Callable[[Tree], None]) -> None:
-    """Builds the program, and does the work in as many trees as there are processes."""
+    """Builds the program, and does the work in one tree for each process."""
     trees = [Tree(options.folder / f"tree{i}", options.folder / "objects") for i in range(options.processes)]
     if not options.built:
         trees[0].build_all(options.processes)
@@ -204,7 +203,7 @@ def in_trees(options: argparse.Namespace, work: Callable[[Tree], None]) -> None:
 
 
 def make_map(options: argparse.Namespace) -> None:
-    """A few files at a time: what hangs costs those."""
+    """Runs a few files at a time, so that a test that hangs only costs those."""
     had = {entry[0].split("::")[0] for entry in read_map(options.folder)["tests"] if not entry[2]}
     files = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").rglob("test_*.py"))]
     waiting = [file for file in options.files or files if file not in had]
@@ -240,7 +239,7 @@ class Judge:
         for path in sorted((ROOT / "tests").rglob("test_*.py")):
             for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
                 where[name].append(str(path.relative_to(ROOT)))
-        for entry in self.map["tests"]:  # it may be in another file now, or gone
+        for entry in self.map["tests"]:  # tests may have been moved or removed
             file, name = entry[0].split("::")
             at = where[name] if file not in where[name] else [file]
             entry[0] = f"{at[0]}::{name}" if at else ""
@@ -251,12 +250,12 @@ class Judge:
                 self.of_file[file][int(number)] = int(tests, 16)
 
     def reaching(self, file: str, line: int, text: str) -> list[list[Any]]:
-        """The tests that reach a line: of C, the block that begins there or nearest above in the function."""
+        """Returns the tests that reach a line. In C, blocks begin at or above it in the function."""
         known, lines = self.of_file.get(file, {}), text.splitlines()
         while file.endswith(".c") and line not in known and line > 1 and lines[line - 1] != "{":
             line -= 1
         bits = known.get(line, 0)
-        if file.endswith(".py") and bits == 0:  # what an import does, or nobody: any test of the file
+        if file.endswith(".py") and bits == 0:  # run by an import, or not at all: any test of the file
             bits = functools.reduce(operator.or_, known.values(), 0)
         found = [entry for i, entry in enumerate(self.map["tests"]) if bits >> i & 1 and entry[0]]
         if file.startswith("tinyjit/") and not any(entry[0] == TESTS_IN_C for entry in found):
@@ -292,7 +291,7 @@ class Judge:
         quick = [entry for entry in entries if entry[2]]
         rest = [entry for entry in entries if not entry[2]]
         ran = 0
-        if self.steps == "rest":  # of a mutant that survived the first of the others
+        if self.steps == "rest":  # of mutants that survived the first of the others
             first, quick = [], quick[mutant.get("ran", 0) :]
         for some in (first, quick, rest if self.steps != "quick" else []):
             chosen, left = [], self.seconds
@@ -317,7 +316,7 @@ class Judge:
 
 
 def read_lines(path: pathlib.Path) -> dict[str, Mutant]:
-    """Results by id: the last one of each counts."""
+    """Reads results by id; the last one of each counts."""
     return {mutant["id"]: mutant for mutant in map(json.loads, path.read_text().splitlines())}
 
 
@@ -335,7 +334,7 @@ def run(options: argparse.Namespace) -> None:
     weight = {"list": len(listed), **wanted}
 
     def next_mutant() -> tuple[str, Mutant] | None:
-        """Of what is furthest from its number: all kinds advance together."""
+        """Chooses the list that is furthest behind, so that all advance together."""
         left = {"list": len(listed), **wanted}
         kind = max(left, key=lambda kind: left[kind] / (weight[kind] or 1))
         if left[kind] == 0:

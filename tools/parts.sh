@@ -1,12 +1,12 @@
-# Runs the parts of a check one after the other and says how long each took: for .ci/run and tools/release_check.sh.
+# Runs the parts of a check in sequence, and prints the seconds of each: for .ci/run and tools/release_check.sh.
 
 parts=()
 failed=
 export CWRAPJIT_RESULTS=$PWD/.results/runs # a line for each run of pytest (tests/results.py)
 rm -rf .results
-unset PYTHONDONTWRITEBYTECODE # each process would compile what it imports
+unset PYTHONDONTWRITEBYTECODE # otherwise each process would compile what it imports
 
-# Runs one part. The first that fails is the last one, unless KEEP_GOING=yes.
+# Runs one part. The first failure ends the check, unless KEEP_GOING=yes.
 part() # name, command
 {
     local name=$1 begun=$SECONDS result=
@@ -18,7 +18,7 @@ part() # name, command
     [[ -z $result || ${KEEP_GOING:-} == yes ]] || end
 }
 
-# What the tests came to, and the seconds of each part, as the last lines.
+# Prints the results of the tests, and the seconds of each part, as the last lines.
 end()
 {
     local passed=0 lost=0 counts

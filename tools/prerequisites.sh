@@ -1,9 +1,8 @@
 #!/bin/sh
 # usage: prerequisites.sh PYTHON [VENV_PYTHON]
 #
-# Checks what a build from source needs and says everything that is missing at
-# once. With VENV_PYTHON, also refuses an environment that was made by another
-# version than PYTHON's.
+# Checks the prerequisites of a build from source, and prints all missing ones at once. With VENV_PYTHON, also
+# refuses an environment made by another version than PYTHON's.
 
 python=${1:-python3}
 venv_python=${2:-}

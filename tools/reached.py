@@ -1,9 +1,8 @@
-"""Runs tests for tools/mutate.py and notes which lines each of them reaches: a plugin of pytest, and some C.
+"""Runs tests for tools/mutate.py and notes which lines each test reaches: a pytest plugin, and some C.
 
-Every process that the environment variable MUTATE_REACHED names a folder for keeps a list of its own there:
-of the basic blocks of C (gcc's -fsanitize-coverage=trace-pc calls the function below in each) and of the
-lines of Python. Blocks of what a test starts belong to that test.
-"""
+Each process writes its own list into the folder that the environment variable MUTATE_REACHED names: basic
+blocks of C (gcc's -fsanitize-coverage=trace-pc calls the function below in each) and lines of Python. Blocks
+reached by a process that a test starts belong to that test."""
 
 from __future__ import annotations
 
@@ -68,13 +67,11 @@ __attribute__((constructor)) static void begin(void) {
 
 _lines: set[tuple[str, int]] = set()
 _ours: dict[CodeType, bool] = {}
-_spent: dict[
-    str, list[Any]
-] = {}  # of each test function: CPU seconds, whether it is quick, whether it passed
+_spent: dict[str, list[Any]] = {}  # test function -> CPU seconds, whether it is quick, whether it passed
 
 
 def function_of(test: str) -> str:
-    """tests/x.py::test_y of tests/x.py::test_y[case] (call)."""
+    """Returns tests/x.py::test_y for tests/x.py::test_y[case] (call)."""
     return test.split(" (")[0].split("[")[0]
 
 
@@ -120,7 +117,7 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 
 def pytest_runtest_teardown(item: Any, nextitem: Any) -> None:
-    """After the last case of a function (what fixtures still do is the next one's)."""
+    """Writes the notes after a function's last case. (Later work of fixtures counts for the next one.)"""
     if FOLDER and (nextitem is None or function_of(nextitem.nodeid) != function_of(item.nodeid)):
         _write(item.nodeid, _take_blocks())
 
@@ -137,11 +134,11 @@ def pytest_collection_finish() -> None:
         sys.settrace(_trace_calls)
 
 
-# ---- runs in forks of a process that has imported what all of them import ------------------------------
+# ---- runs, in forks of a process that has imported the common modules -----------------------------------
 
 
 def _work_of(session: int) -> list[Any]:
-    """How long its processes have run; never the same while one of them waits for a processor."""
+    """Returns the times that a session's processes have run; it changes while one waits for a processor."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -168,8 +165,8 @@ def _run(words: list[str], cpu: int) -> NoReturn:
 
 
 def serve() -> None:
-    """A run of pytest for each line of the input; its status is the answer: null after a minute in which none
-    of its processes wanted to run."""
+    """Runs pytest for each line of the input, and answers with its status: null if for a minute none of its
+    processes wanted to run."""
     import hypothesis  # noqa: F401
     import numpy.testing  # noqa: F401
     import pytest  # noqa: F401
@@ -189,5 +186,5 @@ def serve() -> None:
             if still == 12:
                 os.killpg(child, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)  # what it left behind
+            os.killpg(child, signal.SIGKILL)  # processes that it left behind
         print("null" if still >= 12 else os.waitstatus_to_exitcode(ended[1]), flush=True)

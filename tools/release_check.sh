@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: release_check.sh
 #
-# Runs everything whole, before a release: hours. What fails does not keep the rest from running; the last lines say
-# how long each part took. Writes docs/tested.md, and nothing else does.
+# Runs all checks in full before a release, which takes hours. After a failure the rest still runs; the last
+# lines show how long each part took. Only this script writes docs/tested.md.
 #
 # PYTHON=python3.12   the usual interpreter, instead of python3
 
@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 export KEEP_GOING=yes CWRAPJIT_NO_SKIPS=1 CWRAPJIT_WERROR=1
 . tools/parts.sh
 
-# Runs of pytest below are told as this in docs/tested.md.
+# Sets the name in docs/tested.md of the runs of pytest below.
 as() # what, command
 {
     CWRAPJIT_RESULTS_PART=$1 "${@:2}"

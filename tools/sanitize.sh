@@ -1,13 +1,13 @@
 #!/bin/sh
 # usage: sanitize.sh address [PYTEST ARGUMENTS]
 #
-# Builds the extension with gcc's sanitizers into an environment of its own (.venv-asan) and runs
-# the test suite with it, under AddressSanitizer and UndefinedBehaviorSanitizer. Python itself is not
-# instrumented, its allocations are watched. The first thing that a sanitizer finds ends its process; what it
-# says is printed at the end, and makes this script fail.
+# Builds the extension with gcc's sanitizers into its own environment (.venv-asan), and runs the test suite
+# with it, under AddressSanitizer and UndefinedBehaviorSanitizer. Python itself is not instrumented, but its
+# allocations are watched. A finding ends its process; all findings are printed at the end, and make this
+# script fail.
 #
-# Left out: tests marked `leak` (what is kept means nothing here; what is never freed is found without
-# sanitizers), `plain` (each says why) and `soak`, and those of tests/peers.
+# Left out: tests marked `leak` (memory that is kept means nothing here; memory that is never freed is found
+# without sanitizers), `plain` (each says why) and `soak`, and those of tests/peers.
 #
 # EVERY=12   every twelfth test (tests/conftest.py says which)
 
@@ -22,10 +22,10 @@ address)
     venv=.venv-asan
     library=libasan.so
     flags=address,undefined
-    # Optimised kernels, too. A kernel's object may have neither constructors nor data that it writes, so it gets
-    # the sanitizer of kernels, which calls libasan's checks, and undefined behaviour ends in a trap. Not among
-    # the checks: what C leaves undefined and cwrapjit defines (signed overflow wraps) or its users' tests try
-    # (shifts, conversions of what an integer cannot hold).
+    # Instruments optimised kernels, too. A kernel's object may have neither constructors nor data that it
+    # writes, so it gets the sanitizer of Linux kernels, which calls libasan's checks; undefined behaviour
+    # traps. Not checked: what C leaves undefined but cwrapjit defines (signed overflow wraps), or tests try
+    # on purpose (shifts, conversions out of an integer's range).
     kernels="-fsanitize=kernel-address --param=asan-globals=0 --param=asan-stack=1
         --param=asan-instrumentation-with-call-threshold=0 -fno-sanitize-recover=kernel-address
         -fsanitize=bounds,vla-bound,return,unreachable,null,returns-nonnull-attribute,nonnull-attribute
@@ -50,7 +50,7 @@ logs=$PWD/$venv/logs
 rm -rf "$logs"
 mkdir -p "$logs"
 
-# A fault ends its process by its signal; tests make some on purpose.
+# A fault ends its process by the signal; some tests cause faults on purpose.
 signals="handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0"
 common="exitcode=99:log_path=$logs/log"
 export PYTHONMALLOC=malloc
@@ -64,8 +64,8 @@ fi
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- ${SPREAD:--n $(nproc) --dist loadfile} ${EVERY:+--every $EVERY} --ignore=../tests/peers tests
 
-# From another folder, so that neither tests nor the processes that they start import the checkout.
-# C++ modules throw, and libasan wants to know how before it is asked.
+# Run from another folder, so that neither tests nor their processes import the checkout. libasan must know
+# how C++ modules throw before that is used.
 status=0
 for argument; do
     case $argument in

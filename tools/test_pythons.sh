@@ -1,16 +1,15 @@
 #!/bin/sh
 # usage: test_pythons.sh [PYTEST ARGUMENTS]
 #
-# Runs the test suite on every CPython from 3.10 up that this machine has, each
-# in an environment of its own (.venv-3.12, ...), on the package as installed
-# from a wheel. The first one gets the oldest NumPy that is supported.
-# Interpreters are looked for as python3.X on PATH, then among pyenv's.
+# Runs the test suite on every CPython from 3.10 on that this machine has, each in its own environment
+# (.venv-3.12, ...), on the package as installed from a wheel. The first one gets the oldest supported NumPy.
+# Interpreters are python3.X on PATH, then pyenv's.
 #
-# PYTHONS="3.12 3.13": these alone.
+# PYTHONS="3.12 3.13": only these.
 # EVERY=12: every twelfth test (tests/conftest.py says which).
-# TESTS="tests/test_x.py": these alone.
-# MARKS="quick": what is marked so, in place of what is not marked `soak`; MARKS= all.
-# VENVS=folder: where the environments are; the checkout.
+# TESTS="tests/test_x.py": only these.
+# MARKS="quick": tests with this mark, instead of those not marked `soak`; MARKS= all tests.
+# VENVS=folder: the folder of the environments, by default the checkout.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -33,7 +32,7 @@ find_python() # minor version
     done
 }
 
-# The arguments for pytest: from another folder, paths are seen from here.
+# The arguments for pytest, which runs in another folder: paths are relative to this one.
 tests=
 for word in ${TESTS:---ignore=tests/peers tests}; do
     case $word in
@@ -42,7 +41,7 @@ for word in ${TESTS:---ignore=tests/peers tests}; do
     tests="$tests $word"
 done
 
-export CWRAPJIT_WERROR=1 # warnings of the C compiler are errors
+export CWRAPJIT_WERROR=1 # makes warnings of the C compiler errors
 failed=
 passed=
 numpy="numpy==1.26.*"
@@ -61,8 +60,8 @@ for minor in 10 11 12 13 14 15; do
     echo "== building cwrapjit into $venv (half a minute)"
     sh tools/uv.sh "$python" pip install --quiet --python "$venv/bin/python" --reinstall-package cwrapjit \
         '.[test]' "$numpy"
-    # From another folder, so that neither tests nor the processes that they start import the checkout.
-    # test_versions.py looks whether it runs on what this says.
+    # Run from another folder, so that neither tests nor their processes import the checkout. test_versions.py
+    # checks that it runs on these versions.
     {
         cd "$venv"
         status=0
@@ -81,7 +80,7 @@ for minor in 10 11 12 13 14 15; do
 done
 
 if [ -n "$failed" ]; then
-    for version in $failed; do # again, because other versions have been tested since
+    for version in $failed; do # shown again, as other versions have been tested since
         echo "== Python $version"
         tail -n 40 "$venvs/.venv-$version/output"
     done

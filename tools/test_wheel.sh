@@ -1,12 +1,12 @@
 #!/bin/sh
 # usage: test_wheel.sh VERSION...
 #
-# Installs the wheels that `make wheel` made for these Pythons ("3.11") into empty environments and runs the
-# test suite there, with nothing on PATH but the environment's own programs: no compiler, no other tool. Skips
-# that this does not explain fail (tests/conftest.py). Before that, the wheels themselves are looked at,
-# those for the other machine, too.
+# Installs the wheels that `make wheel` made for these Pythons ("3.11") into empty environments, and runs the
+# test suite there with only the environment's own programs on PATH: no compiler, no other tool. Skips that
+# this does not explain fail (tests/conftest.py). First the wheels themselves are checked, also those for the
+# other machine.
 #
-# PYTEST_FLAGS="-x"   what pytest is told
+# PYTEST_FLAGS="-x"   further arguments of pytest
 # EVERY=12   every twelfth test (tests/conftest.py says which)
 
 set -eu
@@ -31,7 +31,7 @@ for version; do
     folder=$root/build/wheel/test-$version
     sh tools/uv.sh "$builder" venv --quiet --clear --python "$builder" "$folder"
     sh tools/uv.sh "$builder" pip install --quiet --python "$folder/bin/python" "cwrapjit[test] @ file://$root/$wheel"
-    # From another folder, so that nothing imports the checkout.
+    # Run from another folder, so that nothing imports the checkout.
     cd "$folder"
     # shellcheck disable=SC2086
     CWRAPJIT_WHEELS=$root/dist bin/pytest -q -c ../../../pyproject.toml --rootdir ../../.. -p no:cacheprovider \

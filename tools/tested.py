@@ -1,8 +1,7 @@
 """usage: tested.py RUNS PAGE COMMIT
 
-Writes the table of what was tested where into the documentation (docs/tested.md): a line for each run of the
-tests in the file RUNS (tests/results.py), when, and of which commit. `make release-check` runs it.
-"""
+Writes the table of tested platforms into docs/tested.md: a line for each run of the tests in the file RUNS
+(tests/results.py), with the date and commit. `make release-check` runs it."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ COLUMNS += ["passed", "failed", "skipped", "reruns", "minutes"]
 
 def main(runs: str, page: str, commit: str) -> None:
     found = [json.loads(line) for line in pathlib.Path(runs).read_text().splitlines()]
-    # A run that pytest did not bring to its end (statuses but 0 and 1) has failed, whatever it counted.
+    # A run that pytest did not finish (any status but 0 and 1) has failed, whatever it counted.
     for each in found:
         each["failed"] = each["failed"] or int(each["status"] != 0)
     lines = [COLUMNS, ["---"] * len(COLUMNS), *([str(each[name]) for name in COLUMNS] for each in found)]

@@ -1,8 +1,7 @@
-"""What was tried, and how much of it: runs the guard rails and prints a table (make trust).
+"""Runs the robustness tests and prints a table of how much was tried (make trust).
 
---quick takes some minutes. Without it: a soak run of 100,000 definitions, five minutes of fuzzing for each
-target beside the rest, twenty times the tests' number of random cases; an hour.
-"""
+--quick takes some minutes. Without it, an hour: a soak run of 100,000 definitions, five minutes of fuzzing
+for each target at the same time, and twenty times the tests' usual number of random cases."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Figures that are states, not amounts: the last one counts.
+# Figures that are states, not amounts: the last value counts.
 STATES = ("fuzz seconds per target",)
 
 
 def run(title: str, command: list[str], figures: pathlib.Path, **settings: str) -> str:
-    """What the command says; it must succeed."""
+    """Runs the command, which must succeed, and returns its output."""
     print(f"== {title}: {' '.join(command)}", flush=True)
     environment = {**os.environ, **settings, "CWRAPJIT_FIGURES": str(figures)}
     began = time.monotonic()

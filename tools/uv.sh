@@ -1,10 +1,10 @@
 #!/bin/sh
 # usage: uv.sh PYTHON ARGUMENTS...
 #
-# Runs uv, which makes environments in seconds: the one on PATH, or one that this Python's pip brings from PyPI into
-# .venv-uv the first time. That one goes by what pip has been told of indexes and certificates (pip.conf, PIP_...).
+# Runs uv, which makes environments in seconds: the one on PATH, or one that this Python's pip installs from PyPI into
+# .venv-uv the first time. The latter uses pip's settings of indexes and certificates (pip.conf, PIP_...).
 #
-# VENVS=folder: where .venv-uv is; the checkout.
+# VENVS=folder: the folder of .venv-uv, by default the checkout.
 
 set -eu
 python=$1
@@ -22,7 +22,7 @@ if ! [ -x "$own/bin/uv" ] || ! [ -x "$own/bin/python" ]; then
         { echo "uv.sh: pip could not install uv: is PyPI within reach?" >&2; exit 1; }
 fi
 
-# pip names the settings of the environment first, then those of files.
+# pip lists the settings of the environment first, then those of files.
 settings=$("$own/bin/python" -m pip --disable-pip-version-check config list)
 told() # setting
 {
@@ -40,5 +40,5 @@ take UV_INDEX extra-index-url
 take UV_FIND_LINKS find-links
 take UV_INSECURE_HOST trusted-host
 take SSL_CERT_FILE cert
-export UV_INDEX_STRATEGY="${UV_INDEX_STRATEGY:-unsafe-best-match}" # all indexes are one, as for pip
+export UV_INDEX_STRATEGY="${UV_INDEX_STRATEGY:-unsafe-best-match}" # treats all indexes as one, as pip does
 exec "$own/bin/uv" "$@"

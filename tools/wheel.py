@@ -1,13 +1,12 @@
 """usage: wheel.py [--python 3.11 ...] [--machine x86_64|aarch64 ...] [--into FOLDER]
 
-Makes the source distribution, and of it a wheel for each CPython from 3.10 up that this machine has
-(python3.X on PATH, then pyenv's) and each machine that cwrapjit runs on. `make wheel` runs it, with what it
-needs in an environment of its own: auditwheel, and Zig from PyPI as the compiler, which links against the
-stubs of an old glibc and crosses to the other machine. Nothing is written but dist/ and build/wheel/.
+Makes the source distribution, and from it a wheel for each CPython from 3.10 on that this machine has
+(python3.X on PATH, then pyenv's) and each machine that cwrapjit supports. `make wheel` runs it in its own
+environment with auditwheel, and with Zig from PyPI as the compiler, which links against the stubs of an old
+glibc and cross-compiles. It writes only to dist/ and build/wheel/.
 
-A wheel for another machine is made with this machine's headers: those of NumPy are the same text on both, and
-pyconfig.h, which Debian keeps by machine, differs in what CPython's own sources ask for alone.
-"""
+A wheel for another machine is made with this machine's headers: NumPy's are the same for both, and
+pyconfig.h, which Debian has for each machine, differs only in macros that CPython's own sources use."""
 
 from __future__ import annotations
 
@@ -29,12 +28,12 @@ BUILD = ROOT / "build" / "wheel"
 MACHINES = ("x86_64", "aarch64")
 MINORS = range(10, 16)
 GLIBC = (2, 28)  # RHEL 8, Debian 10 and Ubuntu 20.04 have it
-# What interpreters pass that the code may rely on; an optimisation level is in setup.py.
+# Flags of interpreters that the code may rely on; setup.py sets the optimisation level.
 C_FLAGS = "-DNDEBUG -fwrapv -Wno-nullability-completeness"
 
 
 def run(command: list[str], **kw: object) -> str:
-    """What the command says. It must succeed."""
+    """Runs the command, which must succeed, and returns its output."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw)  # type: ignore[call-overload]
     if done.returncode:
         lines = done.stdout.splitlines()
@@ -43,7 +42,7 @@ def run(command: list[str], **kw: object) -> str:
 
 
 def find_python(minor: int) -> str | None:
-    """An interpreter of this minor version that can make environments."""
+    """Returns an interpreter of this minor version that can make environments."""
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     code = f"import sys, venv; sys.exit(sys.version_info[:2] != (3, {minor}) or 't' in sys.abiflags)"
     for candidate in (f"python3.{minor}", *map(str, sorted(pyenv.glob(f"3.{minor}.*/bin/python")))):
@@ -59,7 +58,7 @@ def build_requirements() -> list[str]:
 
 
 def make_environment(minor: int, python: str) -> pathlib.Path:
-    """An environment with what a build needs; the path of its interpreter."""
+    """Makes an environment for builds, and returns the path of its interpreter."""
     folder = BUILD / f"venv-3.{minor}"
     made = folder / "bin" / "python"
     uv = ["sh", str(ROOT / "tools" / "uv.sh"), python]
@@ -79,8 +78,8 @@ def make_sdist(python: pathlib.Path, into: pathlib.Path) -> pathlib.Path:
 
 
 def debian_headers(folder: pathlib.Path, machine: str, minor: int) -> list[str]:
-    """Debian's pyconfig.h includes that of the machine: Zig does not look where it is, and that of another
-    machine comes with another package."""
+    """Debian's pyconfig.h includes the machine's own, in a folder that Zig does not search; that of another
+    machine is in another package."""
     found = pathlib.Path(f"/usr/include/{os.uname().machine}-linux-gnu/python3.{minor}/pyconfig.h")
     if not found.is_file():
         return []
@@ -93,7 +92,7 @@ def debian_headers(folder: pathlib.Path, machine: str, minor: int) -> list[str]:
 def make_wheel(
     sdist: pathlib.Path, python: pathlib.Path, minor: int, machine: str, into: pathlib.Path
 ) -> str:
-    """Builds, audits, and says what came out."""
+    """Builds and audits a wheel, and returns a line about it."""
     begun = time.monotonic()
     folder = BUILD / f"3.{minor}-{machine}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -115,8 +114,8 @@ def make_wheel(
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("CWRAPJIT_")}
     call_backend(python, f"build_wheel({str(folder)!r})", cwd=source, env={**inherited, **variables})
     (built,) = folder.glob("*.whl")
-    # The tag follows from the symbols that are asked for. Without a patcher, auditwheel refuses what would
-    # take a library into the wheel.
+    # The tag follows from the required symbols. Without a patcher, auditwheel refuses wheels that would need
+    # a library inside.
     audit = [sys.executable, "-m", "auditwheel", "repair", "--patcher", "none", "--plat", "auto"]
     run([*audit, "--wheel-dir", str(folder / "audited"), str(built)])
     (audited,) = (folder / "audited").glob("*.whl")
