@@ -43,7 +43,7 @@ class CompileWarning(UserWarning):
 
 
 class Fault(RuntimeError):
-    """Raised when code compiled with debug=True would have ended the process, or damaged foreign memory.
+    """Raised when code compiled with debug=True would have ended the process, or damaged memory of others.
 
     signal is a signal.Signals, or None for damage found after a call. address is the accessed address, or
     that of the instruction, if known. filename, lineno and text give the line of C, or are None if unknown.

@@ -11,7 +11,7 @@ _OURS = np.ndarray.__array_ufunc__
 
 
 def plain(who: str, name: str, value: Any) -> Any:
-    """Makes an array of such an argument. TypeError for an ndarray subclass: its unit, say, would be lost."""
+    """Converts arguments that override __array_ufunc__; TypeError for ndarrays, which would lose units."""
     override = getattr(type(value), "__array_ufunc__", _OURS)
     if override is _OURS:
         return value

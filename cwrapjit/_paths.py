@@ -1,4 +1,4 @@
-"""Returns the paths of libtcc, of its own files and of the headers in this package."""
+"""Finds libtcc, its own files, and the headers of this package."""
 
 from __future__ import annotations
 

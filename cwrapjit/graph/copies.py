@@ -87,7 +87,7 @@ def register_deep_copy_op_c_code(type: Any, code: str, version: Any = ()) -> Non
     """Register C code of deep_copy for a type class and its subclasses.
 
     %(iname)s and %(oname)s are the C names of input and output, %(fail)s leaves the block. version must
-    change with the code; (): what is compiled with it is never reused for another graph."""
+    change with the code; (): code compiled with it is never reused for another graph."""
     _register(DeepCopyOp._registry, type, code, "", version)
 
 

@@ -23,7 +23,7 @@ static inline unsigned long long __builtin_bswap64(unsigned long long x)
     return (unsigned long long)__builtin_bswap32(x) << 32 | __builtin_bswap32(x >> 32);
 }
 
-/* ---- arithmetic that tells of overflow ------------------------------------------- */
+/* ---- arithmetic that reports overflow -------------------------------------------- */
 
 /* An integer of any type: its absolute value and its sign. */
 struct cwj_whole {
@@ -119,7 +119,7 @@ static inline _Bool cwj_mul_overflow(struct cwj_whole a, struct cwj_whole b, voi
 #define __builtin_usubll_overflow(a, b, to) CWJ_OVERFLOW_OF(unsigned long long, cwj_sub_overflow, a, b, to)
 #define __builtin_umulll_overflow(a, b, to) CWJ_OVERFLOW_OF(unsigned long long, cwj_mul_overflow, a, b, to)
 
-/* ---- numbers of kinds ------------------------------------------------------------ */
+/* ---- kinds of numbers ------------------------------------------------------------ */
 
 /* As in this package's <math.h>: a literal that is too large is infinite, and a NaN is positive. */
 #define __builtin_huge_val() 1e500

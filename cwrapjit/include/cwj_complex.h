@@ -50,7 +50,7 @@
     {                                                                                      \
         return cwj_make_##type(a.real * x, a.imag * x);                                    \
     }                                                                                      \
-    /* By 0 the parts of a are divided by 0. */                                            \
+    /* Division by 0 divides the parts of a by 0. */                                       \
     static inline type cwj_divide_##type(type a, type b)                                   \
     {                                                                                      \
         part size = fabs##f(b.real);                                                       \

@@ -19,8 +19,8 @@ typedef struct cwj_graph_decl {
      * kept, runs the nodes' struct_init. Returns 0, or the number of the block that failed, after cleaning up. */
     int (*begin)(void *state, PyObject *const *storages);
     void (*end)(void *state);
-    /* Cleans up a kept output and initialises it again, if the caller still has what shares its memory. Does nothing
-     * for other variables. Returns as begin does. */
+    /* Cleans up a kept output and initialises it again, if the caller holds an object that shares its memory. Does
+     * nothing for other variables. Returns as begin does. */
     int (*renew)(void *state, int variable);
     int nsteps;
     /* Each returns 0 or the number of the block that failed. A block that leaves an exception set has failed, too. */

@@ -1,1 +1,1 @@
-"""The shortest ways from C to a function of arrays. Each stands on function(), and is imported late."""
+"""The short ways from C to a function of arrays. Each is built on function(), and imported on first use."""

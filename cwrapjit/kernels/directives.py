@@ -102,7 +102,7 @@ class Reading:
             preprocess = load("cwrapjit.library.preprocess")
             self._preprocessor = preprocess.Preprocessor(self.include_dirs, self.given, as_libtcc=True)
             self._preprocessor.files[self.file] = self.source
-            marks = words(self.source).intersection(MARKS.values())  # defined by whoever compiles the text
+            marks = words(self.source).intersection(MARKS.values())  # defined when the text is compiled
             given = [f"#define {mark}" for mark in marks]
             self._follows = not self._preprocessor.ask(self.source, self.file, self.environment, given)
             self._include()

@@ -372,7 +372,7 @@ class OfNumbers(Definition):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         names = {each.name for each in self.found.parameters if not each.dims}
-        self.lengths = {  # parameter -> where slices have its value
+        self.lengths = {  # parameter -> the dim of a slice that has its value
             dim[0].text: f"dims_slice__{_python_name(each.name)}[{axis}]"
             for each in reversed(self.found.parameters)
             for axis, dim in reversed([*enumerate(each.dims)])

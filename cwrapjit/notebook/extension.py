@@ -25,7 +25,7 @@ class Extension:
 
     def _cell_magic(self) -> Any:
         def cwrapjit(line: str, cell: str) -> None:
-            """Functions of NumPy arrays, from C. The C text stands in the lines below.
+            """Functions of NumPy arrays, from C. The C text is in the lines below.
 
             Each function that is not static becomes a Python function, as with cwrapjit.library(source=):
             numbers broadcast; a pointer with OUT in front is allocated and returned; double x[n] is an array.

@@ -111,7 +111,7 @@ extern PyTypeObject PyArray_Type, PyGenericArrType_Type, PyBoolArrType_Type, PyI
 void PyArray_ScalarAsCtype(PyObject *, void *);
 PyArray_Descr *PyArray_DescrFromScalar(PyObject *);
 
-/* ---- arrays: what they are --------------------------------------------- */
+/* ---- properties of arrays ---------------------------------------------- */
 
 int PyArray_Check(const void *), PyArray_CheckExact(const void *), PyArray_IsZeroDim(const void *),
     PyArray_CheckScalar(const void *), PyArray_IsAnyScalar(const void *),
