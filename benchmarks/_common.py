@@ -1,7 +1,7 @@
-"""What the benchmarks share: the functions under test, timing, tables and results.
+"""Provides the functions under test, timing, tables and results for all benchmarks.
 
-Every figure is a ratio between things measured in one process, turn by turn, so that a busy or a slow machine
-changes both sides alike. Peers that are not installed are left out and named.
+Every figure is a ratio of times measured in one process, in turn, so that a busy or a slow machine changes
+both sides alike. Peers that are not installed are left out and named.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """C loops, compiled by the system's compiler and called through ctypes and through cffi.
 
 the bound   the plain loop of each workload, with the flags of cwrapjit's cc tier, but gcc's <math.h>
-cffi        the same loop with the flags that one would give: USUAL (and -ffast-math)
+cffi        the same loop with usual flags: USUAL (and -ffast-math)
 
-Neither cwrapjit nor numba sets errno. Where C must, sqrt() keeps a loop from vectors.
+Neither cwrapjit nor numba sets errno. If C has to, sqrt() keeps a loop from being vectorised.
 """
 
 import ctypes

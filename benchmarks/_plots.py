@@ -1,4 +1,4 @@
-"""PNG pictures of what the benchmarks wrote: each from one JSON file in the folder of results."""
+"""Draws PNG pictures of benchmark results, each from one JSON file in the folder of results."""
 
 import json
 from collections.abc import Callable

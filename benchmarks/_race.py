@@ -1,4 +1,4 @@
-"""Timing of several contenders side by side."""
+"""Times several contenders side by side."""
 
 import random
 import statistics

@@ -1,7 +1,7 @@
-"""What does one call cost when there is next to nothing to compute?
+"""Measures the cost of one call with very little to compute.
 
-Two vectors of three float64: numpy.add is the yardstick, and inner products of several makes are called
-beside it, with and without out=, and broadcast over two rows.
+The arguments are two vectors of three float64. numpy.add is the reference; inner products of several
+packages are called beside it, with and without out=, and broadcast over two rows.
 """
 
 import sys

@@ -1,9 +1,9 @@
-"""Callbacks: what one costs when a C function calls Python, or C text, a thousand times.
+"""Measures the cost of a callback: a C function calls Python, or C text, a thousand times.
 
-Python callables are measured against ctypes and cffi's ABI mode (ffi.callback) and API mode (extern
-"Python", its fast way), which needs a compiler; C text against a function of the library itself. An array of
-three arrives in cwrapjit as NumPy's; of the others there are two figures: NumPy's array made of the pointer
-that they get, and one item of that pointer. The library is of one C text, built with the same flags.
+Python callables are compared with those of ctypes and of cffi's ABI mode (ffi.callback) and API mode
+(extern "Python", the fast one, which needs a compiler); C text is compared with a function of the library
+itself. In cwrapjit an array of three arrives as NumPy's; for the others there are two figures: a NumPy
+array made from the pointer, and one item of the pointer. All use one C text, built with the same flags.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """Complex numbers and float16 over 1e6 elements, beside NumPy and numba.
 
-numba knows no float16 here. Its products are fused as LLVM likes, NumPy's and its absolute values come from
-vector code of its own: results agree to a few units in the last place.
+numba has no float16 here, and LLVM may fuse its products. NumPy has its own vector code for products and
+absolute values. Results therefore agree to a few units in the last place.
 """
 
 import sys

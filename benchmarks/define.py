@@ -1,7 +1,7 @@
-"""How long from C text to the first result?
+"""Measures the time from C text to the first result.
 
-Each turn takes a text that was never seen before (a constant in it differs): three type sets and a header
-that includes math.h and stdint.h, to the checked result of a first call.
+Each turn uses a new text (a constant in it differs), with three type sets and a header that includes math.h
+and stdint.h, and ends with the checked result of a first call.
 
     cwrapjit            module(), function(), call
     numba.guvectorize   the same three types, in a process that has compiled such a function before

@@ -1,14 +1,14 @@
-"""Graphs of types and ops: how long link() takes, what a call costs, how both grow.
+"""Graphs of types and ops: the time of link(), the cost of a call, and the growth of both.
 
-    link    a chain of 10 operations on doubles, with a text that was never seen before, to its first result
+    link    a chain of 10 operations on doubles, with a new text, to its first result
     call    one addition of two doubles
     chain   link() of 10 to 3000 operations
     arrays  a*b + c over a million float64: two ops in a graph, against function() with the same expression
     members an op that goes over an array by PyArray_GETPTR1, the moving average of docs/graphs.md
 
-PyTensor gets the very same graph: `classes` makes types and ops from either library's base classes, with the
-same C text. Its C linker compiles in a folder that is thrown away, in a process that has compiled before. It
-keeps what it compiled; so "known" graphs are timed as well: both libraries have seen their text before.
+PyTensor gets exactly the same graph: `classes` makes types and ops from either library's base classes, with
+the same C text. Its C linker compiles in a temporary folder, in a process that has compiled before. It
+caches compiled code, so "known" graphs, whose text both libraries have seen before, are timed as well.
 """
 
 import atexit

@@ -1,4 +1,4 @@
-"""What does `import cwrapjit` add to `import numpy`? Fresh processes, turn by turn."""
+"""Measures what `import cwrapjit` adds to `import numpy`, in fresh processes, in turn."""
 
 import subprocess
 import sys

@@ -1,11 +1,11 @@
-"""Functions of existing libraries: what a call costs, and how long declaring a whole header takes.
+"""Functions of existing libraries: the cost of a call, and the time to declare a whole header.
 
     call      double f(double, double), against cffi's API mode and ctypes
     arrays    a dot product of two short arrays, against cffi's API mode with the same checks in Python
     declare   the whole cblas.h of the package scipy-openblas32, in a process that has declared nothing before
 
-All contenders of a call run the same C text: one shared library for cwrapjit and ctypes, one extension module
-for cffi, built with the same flags.
+All contenders of a call run the same C text: one shared library for cwrapjit and ctypes, one extension
+module for cffi, built with the same flags.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
-"""Functions of <math.h> that are put in line, over 1e6 float64, beside the same loop by gcc and by numba.
+"""Inlined functions of <math.h> over 1e6 float64, beside the same loop by gcc and by numba.
 
-gcc has the flags that people build extensions with; the last column is libm itself, called for each element
-by a loop that may not put anything in its place. numba's powers are plain products, with an error of
-more than one unit in the last place from the third power on: they are shown, and are no target there.
+gcc has the usual flags for extensions. The last column is libm itself, called for each element by a loop
+that may not inline or replace it. numba computes powers as plain products; from the third power on, their
+error is more than one unit in the last place, so they are shown, but are not a target.
 """
 
 import math

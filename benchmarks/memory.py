@@ -1,4 +1,4 @@
-"""Does anything stay behind? Resident size after many definitions and many failing calls."""
+"""Checks for leaks: resident size after many definitions and many failing calls."""
 
 import ctypes
 import gc

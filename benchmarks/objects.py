@@ -1,9 +1,8 @@
-"""Structs and handles of libraries: what calls with them cost, and what making one and ending it costs.
+"""Structs and handles of libraries: the cost of calls with them, and of making and ending an object.
 
-Measured against cffi's API mode.
-
-The libraries are of one C text, built with the same flags. An object that cffi makes is ended by ffi.gc(), as
-it should be there; a method in Python is beside the plain function in cffi, which has none.
+All is measured against cffi's API mode. Both libraries are built from one C text, with the same flags.
+cffi's objects are ended by ffi.gc(), as usual; cffi has no methods, so a method in Python is compared with
+the plain function.
 """
 
 import sys

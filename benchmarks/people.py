@@ -1,4 +1,4 @@
-"""What people wait for, beside peers: installing, importing, cells of notebooks, pickles, chunks of dask."""
+"""Waiting times of users, beside peers: installing, importing, notebook cells, pickles, dask's chunks."""
 
 import importlib.util
 import os

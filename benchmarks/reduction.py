@@ -1,8 +1,8 @@
 """ReductionKernel beside np.sum, np.linalg.norm, numba and bottleneck: (1e3, 1e3, 3) and 1e7 items.
 
-numba's are the loops that one would write, in the order of the axes; its sums go one by one, from the left.
-np.sum and bottleneck are compared with the sum, np.linalg.norm and numba with the norm, too. Each array has a
-kernel of its own, as a program has that sums arrays of one kind.
+numba's functions are the usual loops, in the order of the axes; their sums go one by one, from the left.
+np.sum and bottleneck are compared with the sum, np.linalg.norm and numba also with the norm. Each array has
+its own kernel, like a program that sums arrays of one kind.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""All benchmarks, one after the other, each in a process of its own: `make bench`.
+"""Runs all benchmarks, one after the other, each in its own process: `make bench`.
 
-Prints their tables, then every target with what was measured. Writes results/NAME.json, NAME.png, and
-summary.md, whose tables docs/speed.md quotes. With --quick everything runs once, through small inputs: the
-figures mean nothing and nothing is kept.
+Prints their tables, then every target with the measured value. Writes results/NAME.json, NAME.png, and
+summary.md, whose tables docs/speed.md quotes. With --quick everything runs once, on small inputs: the
+figures mean nothing and are not kept.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Does time grow in proportion? With the number of slices from 1 to 1e8, and with the number of type sets.
+"""Checks that time is proportional to the number of slices, from 1 to 1e8, and to the number of type sets.
 
-A plain C loop of the same flags runs beside: where that one bends, too, memory does.
-The fastest runs count: a slope is bent by whatever else the machine does in the long ones.
+A plain C loop with the same flags runs beside it: a bend in that line, too, comes from memory. The fastest
+runs count, because other work on the machine slows the long ones and bends the slope.
 """
 
 import itertools

@@ -1,8 +1,8 @@
 """Tasks with real libraries: lines of user code, and speed, beside cffi's ABI mode and ctypes.
 
-Each task stands here three times, as somebody would write it who has no compiler at hand: declarations, what
-has to be known, the call. Its lines are those of the function's body; one that only closes a bracket counts.
-Ours read the library's own header: a task whose -dev package is missing is left out.
+Each task is written three times, for a user without a compiler: declarations, necessary facts, the call.
+Its lines are those of the function's body; a line that only closes a bracket counts. The cwrapjit version
+reads the library's own header: a task whose -dev package is missing is left out.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
-"""What do two threads gain, and do they cost anything where there is little to do?
+"""Measures the gain from two threads, and their cost if there is little to do.
 
 The work is compute-bound: a few hundred dependent steps per element. The same function runs with threads=1,
-threads=2 and threads="auto", turn by turn, on work of several lengths. Then elements of an array beside
-numba's target="parallel" and numexpr, on as many threads.
+threads=2 and threads="auto", in turn, on work of several lengths. Then elements of an array beside numba's
+target="parallel" and numexpr, on as many threads.
 """
 
 import math

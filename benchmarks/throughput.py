@@ -1,10 +1,10 @@
-"""How fast is the compiled code? Each workload of workloads/, on one thread, against its peers.
+"""Measures the speed of compiled code: each workload of workloads/, on one thread, against its peers.
 
     cwrapjit             the cc tier
-    tcc tier           cwrapjit with optimize="off": libtcc's code
+    tcc tier             cwrapjit with optimize="off": libtcc's code
     numpy, numba, numexpr, numpysane_pywrap, cffi    as a user would write it there
     bound                the plain C loop, compiled with the cc tier's flags, called through ctypes
-    exact bound          for fastmath: the same without fast-math, which is what the tcc tier is held to
+    exact bound          for fastmath: the same without fast-math, the bound for the tcc tier
 
 All write into one preallocated array. Results are compared with NumPy's before anything is timed.
 """

@@ -1,9 +1,9 @@
-"""What does the way to the optimized code cost?
+"""Measures the cost of the way to optimized code.
 
 one long call    text to result: a polynomial of degree 20 over 2e7 float64, a new text each time, against
                  numba's compile + run in the same process
 define to hot    from the definition to f.wait()'s return, a new text each time; by calls: until the loop
-                 that the calls take is there; beside the compiler alone, over the plain loop as a file
+                 that the calls take is ready; beside the compiler alone, given the plain loop as a file
 the swap         calls of about 0.5 ms from the definition on, until the optimized code is in place: is
                  any of them longer than the others?
 """

@@ -1,9 +1,9 @@
 """Moving windows over images, beside plain C, numba.stencil and scipy.ndimage.
 
-The bound is the plain loop in C over the windows that lie inside, with the flags of cwrapjit's optimizing
-tier: it knows nothing of borders, which cwrapjit's time has in it, and neither checks nor allocates anything.
-numba's stencils fill the border with zeros. What scipy.ndimage has of its own is a correlation with any
-weights; for other functions of a window it calls Python, or a C function by a pointer, which is not shown.
+The bound is the plain loop in C over the interior windows, with the flags of cwrapjit's cc tier. cwrapjit's
+time includes borders, checks and allocation, the bound's does not. numba's stencils fill the border with
+zeros. scipy.ndimage itself computes correlations with any weights; for other functions of a window it calls
+Python, or a C function by a pointer, which is not shown.
 """
 
 import sys

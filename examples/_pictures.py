@@ -1,4 +1,4 @@
-"""What the examples with pictures share: sample data that matplotlib ships, clocks, and the drawing."""
+"""Provides sample data from matplotlib, timers and drawing for the examples with pictures."""
 
 import statistics
 import time

@@ -1,8 +1,8 @@
-"""CBLAS and LAPACKE as Python functions: their C declarations, with shapes, are all that is written.
+"""Makes CBLAS and LAPACKE Python functions, from nothing but their C declarations with shapes.
 
-The library is the OpenBLAS that PyPI ships as scipy-openblas32; no header of it is read and nothing is built.
-Sizes and leading dimensions are filled from the arrays, so that dgemm(A, B) takes two arrays and gives one.
-Every result is compared with NumPy's on random shapes and strides.
+The library is the OpenBLAS that PyPI ships as scipy-openblas32; no header of it is read and nothing is
+built. Sizes and leading dimensions are filled in from the arrays, so that dgemm(A, B) takes two arrays and
+returns one. Every result is compared with NumPy's on random shapes and strides.
 """
 
 import sys

@@ -2,13 +2,13 @@
 
     python examples/cluster.py [--size N] [--workers N] [ADDRESS]
 
-Blocks of a field are computed from nothing but their place in it, by noise that an integer hash makes; a
-stencil finds the steepness of each cell, across the borders of blocks; a reduction counts the steep ones and
-adds up the rest. No block lives longer than somebody needs it: the array may be several times as large as
-the workers' memory.
+Each block of the field is computed from its position alone, by noise from an integer hash. A stencil
+computes the steepness of each cell, across the borders of blocks; a reduction counts the steep cells and
+adds up the rest. Blocks are freed after their last use, so the array may be several times as large as the
+workers' memory.
 
-The workers are processes of this machine with a memory limit each, or those of the scheduler at ADDRESS (else
-at $DASK_SCHEDULER_ADDRESS), which need cwrapjit, too. The functions are defined here, in `__main__`: they
+The workers are processes of this machine with a memory limit each, or those of the scheduler at ADDRESS (or
+$DASK_SCHEDULER_ADDRESS), which need cwrapjit, too. The functions are defined here, in `__main__`: they
 travel as C text, and each worker compiles them once. A piece of the field is compared with NumPy, and the
 program fails if they differ.
 """

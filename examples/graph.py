@@ -1,16 +1,15 @@
 """How much could a share lose within ten days? A small risk model as a graph of types and ops.
 
 The prices are the 1047 days of Google's share that matplotlib ships as sample data. The model is the one of
-RiskMetrics: the variance of a day is a moving average that forgets by 6 % a day, so each day needs the one
-before it. That is a loop, and an op of our own in C; everything else is formulas, which are ops, too:
+RiskMetrics: the variance of a day is a moving average that forgets by 6 % a day, so each day needs the
+result of the day before. That is a loop, written as a custom op in C; all other formulas are built-in ops:
 
     now, before  ->  r = log(now / before)  ->  variance = ewma(r * r, decay)
     volatility = sqrt(252 * variance)
-    at_risk    = now * (1 - exp(-1.645 * sqrt(days * variance)))       what 95 % of all outcomes stay below
+    at_risk    = now * (1 - exp(-1.645 * sqrt(days * variance)))       (95 % of outcomes lose less)
 
-link() makes one function of the graph, in C, at once. The same model in NumPy checks the results. Where
-PyTensor is installed, it gets the same graph with the same C text in its op, and the times stand side by
-side.
+link() compiles the graph to one C function. The same model in NumPy checks the results. If PyTensor is
+installed, it gets the same graph with the same C text in its op, and both times are printed.
 """
 
 import atexit

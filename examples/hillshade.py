@@ -1,15 +1,15 @@
 """Hillshade and slope of a real elevation model, computed by a few lines of C.
 
 The model is the one that matplotlib ships as sample data: the Jacksboro fault in Tennessee, 344 x 403 cells
-of int16 metres. The C text below sees one window of 3 x 3 cells. What makes a map of it is broadcasting:
+of int16 metres. The C text below sees one window of 3 x 3 cells; broadcasting makes a map from it:
 
     z       (rows, columns, 3, 3)   a sliding window over the model, a view: nothing is copied
     width   (rows, 1)               metres per cell from west to east, which shrink towards the north
     height  ()                      metres per cell from north to south
     sun     (suns, 1, 1, 3)         one direction for each lighting of the map
 
-The slope is Horn's, from the eight neighbours of a cell. The same is computed by NumPy, and the program fails
-if the two differ. The picture goes to examples/output/hillshade.png.
+The slope is Horn's, from the eight neighbours of a cell. NumPy computes the same, and the program fails if
+the results differ. The picture goes to examples/output/hillshade.png.
 """
 
 import sys

@@ -1,13 +1,13 @@
 """A broadcasting inner product: the synopsis of numpysane_pywrap, without its build step.
 
-The very same module() and function() calls that a generator script makes are made here, and the function can
-be called at once: nothing is written, built or imported. The program prints
+The program makes exactly the module() and function() calls of a generator script, and the function can be
+called at once: nothing is written, built or imported. The program prints
 
     [14. 38.]
     [[14. 20.]
      [38. 60.]]
 
-and compares that with what NumPy says.
+and compares this with NumPy's result.
 """
 
 import sys

@@ -1,13 +1,13 @@
-"""The short ways from a line of C to a function of arrays, each on a photograph or an elevation model.
+"""Short forms that turn a line of C into a function of arrays, on a photograph or an elevation model.
 
-    vectorize          what a camera stored as the light that it saw: a C function of one number
-    ElementwiseKernel  grey, by a tone curve that every element looks up: CuPy's way to say it
-    ReductionKernel    the geometric mean of the light, of each row and of all: photographers expose by it
-    library            all functions of a C text: rows blurred, the more the farther they are from the middle
-    f.ufunc            what is in sight from the western edge: an accumulation, as of any ufunc of NumPy's
+    vectorize          converts stored pixel values back to light: a C function of one number
+    ElementwiseKernel  computes grey, with a tone curve that every element looks up, as in CuPy
+    ReductionKernel    the geometric mean of the light, of each row and of the picture, to set the exposure
+    library            all functions of a C text: blurs rows, more with their distance from the middle
+    f.ufunc            the cells in sight from the western edge: an accumulation, as for any ufunc of NumPy's
 
-Each is compared with NumPy, and the program fails if the two differ. The photograph and the model are sample
-data that matplotlib ships. What comes out is drawn to examples/output/kernels.png.
+Each result is compared with NumPy, and the program fails if they differ. The photograph and the model are
+sample data that matplotlib ships. The results are drawn to examples/output/kernels.png.
 """
 
 import sys

@@ -1,8 +1,9 @@
 """A whole C library by its own header: GSL integrates and minimises functions written in Python and in C.
 
-One #include declares all that the headers do; a line each says what C leaves open: which pointers are
-results, what frees an object, what keeps what. GSL's headers may be missing (Debian: apt install libgsl-dev):
-the C library's qsort(), which orders complex numbers by a Python function and by C text, is always there.
+One #include declares everything in the headers. Single lines add what C cannot express: pointers that are
+results, functions that free objects, objects that keep others alive. GSL's headers may be missing (Debian:
+apt install libgsl-dev); the C library's qsort(), which orders complex numbers by a Python function and by C
+text, is always there.
 """
 
 import math

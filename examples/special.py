@@ -1,6 +1,6 @@
 """A special function of a C library over whole arrays, with no C written: one declaration and broadcast=True.
 
-The Bessel function J_n(x) is GSL's where that library is installed (Debian: apt install libgsl-dev), else
+The Bessel function J_n(x) is GSL's if that library is installed (Debian: apt install libgsl-dev), otherwise
 libm's. Orders and points broadcast like any ufunc's arguments. The result is compared with Bessel's own
 integral, (1 / pi) * integral of cos(n t - x sin t) for t from 0 to pi, which NumPy sums to the last digits.
 """

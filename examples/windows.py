@@ -1,12 +1,12 @@
 """Four programs that look at the neighbours of each cell, as moving windows of C.
 
     hillshade   light and slope of a real elevation model, right up to its edges
-    heat        the same model as a hot plate that cools down: what one writes as a loop over cells
+    heat        the same model as a hot plate that cools down: usually a loop over cells
     bilateral   a photograph without its noise, edges kept: a weight for each of 7 x 7 neighbours
     life        Conway's Game of Life on a torus, some thousand generations of a glider gun
 
-Each is compared with NumPy, and the program fails if the two differ. The model and the photograph are sample
-data that matplotlib ships. What comes out is drawn to examples/output/windows.png.
+Each result is compared with NumPy, and the program fails if they differ. The model and the photograph are
+sample data that matplotlib ships. The results are drawn to examples/output/windows.png.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""What throughput.py races: each workload with everything that is needed to run and to check it.
+"""Workloads that throughput.py races, with everything to run and to check each of them.
 
-A workload says what a user would write for cwrapjit, what one would write for each peer, and the plain C loop
-that is taken for the limit. Every contender writes into the same preallocated `out`. One that cannot express
-a workload is in `left_out`, with the reason.
+A workload holds the code that a user would write for cwrapjit and for each peer, and the plain C loop that
+is the limit. Every contender writes into the same preallocated `out`. Contenders that cannot express a
+workload are in `left_out`, with the reason.
 """
 
 from collections.abc import Callable, Sequence
