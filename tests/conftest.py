@@ -1,4 +1,4 @@
-"""Set-up that every test file shares: the marker `row`, hypothesis, and a few fixtures."""
+"""Configures pytest and hypothesis for all test files, and provides fixtures that they share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 
 import cwrapjit
 
-# hypothesis keeps files of its own; they do not belong into the checkout.
+# hypothesis writes files, which must not land in the checkout.
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", os.path.join(tempfile.gettempdir(), "cwrapjit-hypothesis")
 )
@@ -31,7 +31,7 @@ try:
     import hypothesis
     import hypothesis.database
 except ImportError:
-    pass  # the files that need it skip themselves
+    pass  # the test files that need it skip themselves
 else:
     hypothesis.settings.register_profile(
         "cwrapjit",
@@ -40,8 +40,8 @@ else:
         max_examples=100,
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    # CWRAPJIT_EXPLORE: new examples in each run, after the failures of earlier ones. A failure is left in
-    # tests/corpus: it goes into the repository with its repair.
+    # CWRAPJIT_EXPLORE runs the failures of earlier runs, and then new examples. It stores a failure in
+    # tests/corpus; commit that together with the fix.
     CORPUS = hypothesis.database.DirectoryBasedExampleDatabase(
         os.environ.get("CWRAPJIT_CORPUS") or pathlib.Path(__file__).parent / "corpus"
     )
@@ -52,8 +52,8 @@ else:
         database=CORPUS,
         print_blob=True,
     )
-    # CWRAPJIT_REPLAY: these failures and nothing else (test_features.py): hypothesis reads no database
-    # where it makes the same examples in every run.
+    # CWRAPJIT_REPLAY runs the stored failures and nothing else (test_features.py). derandomize must be off:
+    # with it hypothesis reads no database.
     hypothesis.settings.register_profile(
         "replay",
         hypothesis.settings.get_profile("cwrapjit"),
@@ -70,7 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """--every 12 becomes --every 12:5, for the processes of xdist, too."""
+    """Turns --every 12 into --every 12:5. The processes of xdist get the same number."""
     every = config.getoption("every")
     if every and ":" not in every:
         commit = os.environ.get("CWRAPJIT_COMMIT") or _commit()
@@ -101,18 +101,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="module", autouse=True)
 def _frozen() -> None:
-    """What is there before the tests of a file stays. Frozen, it costs each gc.collect() nothing."""
+    """Freezes all objects that exist before the tests of a file, so that gc.collect() need not visit them."""
     gc.collect()
     gc.freeze()
 
 
-# tools/test_wheel.sh says where wheels are.
+# tools/test_wheel.sh sets CWRAPJIT_WHEELS to the folder of the wheels.
 collect_ignore = [] if "CWRAPJIT_WHEELS" in os.environ else ["release/test_wheels.py"]
 
 # ---- results --------------------------------------------------------------------------------------
 
 STARTED = time.monotonic()
-# Taken out, so that what tests start with this environment writes nothing there.
+# pop() removes it from the environment, so that processes started by tests do not write there.
 RESULTS = os.environ.pop("CWRAPJIT_RESULTS", "")
 
 
@@ -130,7 +130,7 @@ def pytest_terminal_summary(
 
 
 def packages_without_a_build(project: str, environment: dict[str, str] | None = None) -> set[str]:
-    """The packages that the markers of pyproject.toml's extras leave out on this interpreter."""
+    """Returns the packages that the markers of pyproject.toml's extras exclude on this interpreter."""
     marked = re.findall(r'^    "([\w.-]+[^"]*; *python_version [^"]*)",', project, re.MULTILINE)
     requirements = [Requirement(text) for text in marked]
     return {each.name for each in requirements if each.marker and not each.marker.evaluate(environment)}
@@ -141,7 +141,7 @@ def _left_out() -> set[str]:
     return packages_without_a_build((results.TESTS.parent / "pyproject.toml").read_text())
 
 
-# tools/test_wheel.sh leaves PATH nothing but the programs of an environment. What is missing then.
+# tools/test_wheel.sh reduces PATH to the programs of one environment. Skips for missing programs:
 _OF_PROGRAMS = re.compile(
     r"no (C |C\+\+ |optimizing )?compiler\b|no (gfortran|clang|gcc|valgrind|localedef)\b|there is no \w+$"
     r"|has no C\+\+ compiler|(git|gfortran|strace|nm|Graphviz) is not installed"
@@ -156,9 +156,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _may_skip(report: pytest.TestReport | pytest.CollectReport) -> bool:
-    """CWRAPJIT_NO_SKIPS=1 says that all that the tests ask for is here. A reason that begins with "this" is
-    about what cannot be had everywhere: "this kernel has no ...". What pytest.importorskip() says is fine
-    where pyproject.toml says so, too."""
+    """With CWRAPJIT_NO_SKIPS=1 the machine must have all that the tests need. These skips stay allowed:
+    reasons that begin with "this" ("this kernel has no ..."), for things that not every machine can have, and
+    pytest.importorskip() of a package that pyproject.toml excludes here."""
     if os.environ.get("CWRAPJIT_NO_SKIPS") != "1" or not isinstance(report.longrepr, tuple):
         return True
     reason = report.longrepr[2].removeprefix("Skipped: ")
@@ -194,7 +194,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A folder for what this session compiles with the system's compiler."""
+    """Returns a folder for files that this session compiles with the system's compiler."""
     return tmp_path_factory.mktemp("built")
 
 
@@ -208,8 +208,8 @@ def _leak_tests_are_marked(request: pytest.FixtureRequest, _settings_go_back: No
 
 @pytest.fixture(autouse=True)
 def _settings_go_back() -> Iterator[None]:
-    """What a test sets in cwrapjit.config follows its environment variable again: monkeypatch would write
-    down what that said."""
+    """Resets cwrapjit.config after each test, so that settings follow their environment variables again.
+    monkeypatch would store the value that the variable gave."""
     yield
     for name in ("optimize", "threads", "compiler", "processes", "debug", "compile_memory"):
         setattr(cwrapjit.config, name, None)
@@ -217,7 +217,7 @@ def _settings_go_back() -> Iterator[None]:
 
 @pytest.fixture
 def strict_warnings() -> Iterator[None]:
-    """Every warning is an error inside the test."""
+    """Turns every warning inside the test into an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
@@ -225,7 +225,7 @@ def strict_warnings() -> Iterator[None]:
 
 @pytest.fixture
 def cc(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> Callable[[str], pathlib.Path]:
-    """Makes a shell script the system's compiler of this test; REAL in it is the real one."""
+    """Returns install(script): that makes it the test's C compiler. REAL in it is the real compiler."""
 
     def install(script: str) -> pathlib.Path:
         path = tmp_path / "fake-cc"

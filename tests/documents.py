@@ -1,14 +1,14 @@
-"""Runs the code of Markdown pages: `python tests/documents.py docs/start.md ...` says what differs.
+"""Runs the code of Markdown pages, and reports differences: `python tests/documents.py docs/start.md ...`
 
-* ```python blocks run in order in one namespace, which is that of `__main__`, as in a session. What a
-  statement prints is promised by comments `# -> text`, one for each line, in its last line or below it;
-  "..." stands for anything. `# raises ValueError: text` promises an exception instead.
-* ```ipython blocks are cells of one notebook, which shares that namespace: magics are understood. A promise
-  in a cell of C is `// -> text`, and what is displayed counts as printed.
-* ```c blocks are compiled, each as the text of a library.
-* Blocks of the languages in QUIET, and directives of the site, are not run; others are refused.
-* A second word, as in ```python theirs, says that the code is written for another package: test_coming.py
-  runs it, by `others`, which has a function for each such pair of words.
+* ```python blocks run in order in one namespace, that of `__main__`, as in a session. Comments `# -> text` in
+  or below the last line of a statement promise what it prints, one comment per line; "..." matches anything.
+  `# raises ValueError: text` promises an exception instead.
+* ```ipython blocks are cells of one notebook, which shares that namespace; magics work. In cells of C a
+  promise is `// -> text`. Text that the cell displays counts as printed.
+* Each ```c block is compiled as the text of a library.
+* Blocks in the languages of QUIET and directives of the site are not run; other languages are errors.
+* A second word, as in ```python theirs, marks code for another package. test_coming.py runs it: it passes
+  `others`, which maps each such pair of words to a function.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 QUIET = {"text", "console", "toml", "yaml", "fortran", "rst", "cython"}
 
-# Pages, or folders of them, that need other packages: tests/peers runs them.
+# tests/peers runs these pages and folders of pages: they need other packages.
 PEERS = {
     "cluster.md",
     "coming",
@@ -59,7 +59,7 @@ def needs_peers(page: str) -> bool:
 class Block(NamedTuple):
     language: str
     text: str
-    line: int  # of the block's first line in the page
+    line: int  # the page's line in which the block begins
 
 
 def blocks(page: Path) -> list[Block]:
@@ -77,10 +77,10 @@ def blocks(page: Path) -> list[Block]:
 
 @contextlib.contextmanager
 def session() -> Iterator[dict[str, Any]]:
-    """The namespace of a `__main__` without a file, as that of an interactive session; Ctrl-C is heard."""
+    """Makes a `__main__` without a file, as in a session, yields its namespace, and lets Ctrl-C work."""
     outer, main = sys.modules["__main__"], types.ModuleType("__main__")
     sys.modules["__main__"] = main
-    # Ignored in what a shell starts in the background, and in the processes of pytest-xdist.
+    # Shells ignore SIGINT in background processes, and so does pytest-xdist.
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield vars(main)
@@ -94,7 +94,7 @@ def is_promised(printed: str, promised: str) -> bool:
 
 
 def _compare(where: str, text: str, lines: list[str], raised: BaseException | None) -> None:
-    """That a piece of code printed and raised what the comments in its text say."""
+    """Checks that a piece of code printed and raised what the comments in its text promise."""
     promises = PROMISE.findall(text)
     errors = [words for kind, words in promises if kind == "raises"]
     promised = [words for kind, words in promises if kind == "->"]
@@ -111,7 +111,7 @@ def _compare(where: str, text: str, lines: list[str], raised: BaseException | No
 
 
 def run_python(page: Path, block: Block, namespace: dict[str, Any]) -> None:
-    """Statement by statement, with the page's own line numbers."""
+    """Runs a block statement by statement, with the page's line numbers."""
     tree = ast.increment_lineno(ast.parse(block.text), block.line - 1)
     lines = block.text.splitlines()
     starts = [
@@ -125,7 +125,7 @@ def run_python(page: Path, block: Block, namespace: dict[str, Any]) -> None:
         try:
             with contextlib.redirect_stdout(printed):
                 exec(code, namespace)
-        except Exception as error:  # of any kind: _compare() raises what no comment promises
+        except Exception as error:  # _compare() raises it again if no comment promises it
             raised = error
         place = f"{page.name}:{start + block.line}"
         _compare(place, "\n".join(lines[start:end]), printed.getvalue().splitlines(), raised)
@@ -155,7 +155,7 @@ _RUN = {"python": run_python, "ipython": _run_cell, "c": _compile_c}
 
 
 def run(page: Path, others: Mapping[str, Callable[[Path, Block, dict[str, Any]], None]] | None = None) -> int:
-    """Run all of a page, in the current folder; how many blocks that were."""
+    """Runs all blocks of a page in the current folder, and returns their number."""
     done, runners = 0, _RUN | dict(others or {})
     with session() as namespace:
         for block in blocks(page):
@@ -170,7 +170,7 @@ def run(page: Path, others: Mapping[str, Callable[[Path, Block, dict[str, Any]],
 
 
 def keep_caches_apart() -> None:
-    """PyTensor's cache of compiled files belongs into neither the checkout nor the home folder."""
+    """Keeps PyTensor's cache of compiled files out of the checkout and the home folder."""
     cache = os.path.join(tempfile.gettempdir(), "cwrapjit-pytensor")
     os.environ.setdefault("PYTENSOR_FLAGS", f"base_compiledir={cache}")
 

@@ -1,4 +1,4 @@
-"""What an ELF file asks for and offers, as the tests of wheels want to know it: 64 bits, little-endian."""
+"""Reads the parts of an ELF file that the tests of wheels check. Files must be 64-bit and little-endian."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NEEDED, _RPATH, _RUNPATH = 1, 15, 29
 class Elf(NamedTuple):
     machine: int
     needs: list[str]  # libraries
-    versions: set[str]  # of their symbols, as GLIBC_2.17
+    versions: set[str]  # of these libraries' symbols, such as GLIBC_2.17
     exports: set[str]
     search_paths: list[str]
-    has_symbol_table: bool  # what strip removes
+    has_symbol_table: bool  # strip removes it
     stack_is_executable: bool
 
 
@@ -30,7 +30,7 @@ def read(data: bytes) -> Elf:
     sections = [struct.unpack_from("<IIQQQQIIQQ", data, headers + i * size) for i in range(count)]
 
     def text(section: int, offset: int) -> str:
-        """A string of the section with strings that another one links to."""
+        """Returns the string at `offset` of the string section that `section` links to."""
         start = sections[sections[section][6]][4] + offset
         return data[start : data.index(b"\0", start)].decode()
 

@@ -1,4 +1,4 @@
-"""C statements that fault, and a function that runs one: for tests of debug=True."""
+"""Provides C statements that fault, and a function that runs one, for tests of debug=True."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from helpers import wrap_signature
 
-# What faults, the signal, words of the message; in functions of a library as well.
+# A C statement that faults, its signal, and words of the message; for functions of libraries, too.
 FAULTS: dict[str, tuple[str, int, str]] = {
     "zero": ("r = x / (x - x);", signal.SIGFPE, "division by zero"),
     "modulo": ("r = x % (x - x);", signal.SIGFPE, "division by zero"),
@@ -29,7 +29,7 @@ SINK = "static int sink(int n) { volatile char room[500]; room[0] = n; return si
 
 
 def faulting(kind: str, **options: Any) -> Any:
-    """x(n) -> y(n), which faults in its third line at the element that is 7."""
+    """Returns a function x(n) -> y(n) that faults in its third line at the element 7."""
     body = f"""for(npy_intp i = 0; i < dims_slice__x[0]; i++) {{
         int x = item__x(i), r = x;
         if(x == 7) {{ {FAULTS[kind][0]} }}

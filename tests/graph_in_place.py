@@ -1,4 +1,4 @@
-"""Ops that overwrite their inputs or give views of them, what a graph of them means, and random ones."""
+"""Provides ops that overwrite inputs or return views, a reference for graphs of them, and random graphs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ vector = cg.ndarray("float64", 1)
 
 
 class Kept(cg.ndarray):
-    """Its C values live on in the state, in place of the object of the run before."""
+    """An array whose C value stays in the state: no c_extract_out replaces it by the last object."""
 
     c_extract_out = None  # type: ignore[assignment]
 
@@ -25,7 +25,7 @@ TAKE = "Py_XDECREF({o}); {o} = {i}; Py_INCREF({o});\n"
 
 
 class Own(cg.COp):
-    """An op in C and in Python: `pure` on copies, `c` and `python` as the maps say."""
+    """An op in C (`text`) and in Python (`python`), which work as `maps` says; `pure` works on copies."""
 
     maps: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
     noutputs = 1
@@ -63,7 +63,7 @@ def at(name: str) -> str:
 
 
 class Neg(Own):
-    """-x, in x's memory."""
+    """Computes -x, in x's memory."""
 
     maps = ({0: [0]}, {})
 
@@ -79,7 +79,7 @@ class Neg(Own):
 
 
 class Add(Own):
-    """x + 2 y, in x's memory; what it reads of y it reads late."""
+    """Computes x + 2 y, in x's memory. It reads y[k] only when it computes element k."""
 
     maps = ({0: [0]}, {})
 
@@ -96,7 +96,7 @@ class Add(Own):
 
 
 class Turn(Own):
-    """x + y in the memory of y, x - y in that of x."""
+    """Computes x + y in y's memory, and x - y in x's."""
 
     maps = ({0: [1], 1: [0]}, {})
     noutputs = 2
@@ -115,7 +115,7 @@ class Turn(Own):
 
 
 class Back(Own):
-    """A view from the end."""
+    """Returns a view of x in reverse order."""
 
     maps = ({}, {0: [0]})
 
@@ -137,7 +137,7 @@ class Back(Own):
 
 
 class Both(Own):
-    """The same memory twice: once negated in place, once as a view of that from the end."""
+    """Negates x in place, and returns it together with a view of it in reverse order."""
 
     maps = ({0: [0]}, {1: [0]})
     noutputs = 2
@@ -154,7 +154,7 @@ class Both(Own):
 
 
 class Mul(Own):
-    """x * y, new."""
+    """Computes x * y, in new memory."""
 
     def pure(self, x: Any, y: Any) -> Any:
         return [x * y]
@@ -169,7 +169,7 @@ class Mul(Own):
 
 
 neg, add, turn, back, both, mul = Neg(), Add(), Turn(), Back(), Both(), Mul()
-PLUS = cg.elementwise("x, y", "x + 3 * y")  # neighbours of these become one loop
+PLUS = cg.elementwise("x, y", "x + 3 * y")  # neighbouring nodes of this op are fused to one loop
 OPS = [(neg, 1), (add, 2), (turn, 2), (back, 1), (both, 1), (mul, 2), (PLUS, 2), (view, 1), (deep_copy, 1)]
 
 
@@ -177,11 +177,11 @@ def inputs(names: str) -> list[Any]:
     return [vector(name) for name in names]
 
 
-# ---- what a graph means: every op on copies --------------------------------------------------------------
+# ---- the reference: every op runs on copies --------------------------------------------------------------
 
 
 def nodes_of(outputs: Sequence[Any]) -> list[Any]:
-    """The nodes behind the outputs, in an order that works."""
+    """Returns the nodes that the outputs depend on, each after those that it reads."""
     found: list[Any] = []
 
     def walk(variable: Any) -> None:
@@ -211,11 +211,11 @@ def pure(outputs: Sequence[Any], values: dict[int, Any]) -> list[Any]:
     return [values[id(v)].copy() if id(v) in values else np.array(v.data) for v in outputs]
 
 
-# ---- whether there is an order: all of them are tried ----------------------------------------------------
+# ---- search for an order, by trying all ------------------------------------------------------------------
 
 
 class Memory:
-    """Which memory each variable has, and how often that was written to when the variable was made."""
+    """Knows each variable's memory, and how often that had been written to when it was computed."""
 
     def __init__(self, fixed: Sequence[Any]) -> None:
         self.place: dict[int, tuple[int, int]] = {}
@@ -237,7 +237,7 @@ class Memory:
         return self.written[memory] == version
 
     def run(self, node: Any) -> bool:
-        """False: some input is not any more what it was, or is overwritten while it is read."""
+        """Returns False if an input was overwritten, or shares the memory of one that the op overwrites."""
         memories = [self.place[id(v)][0] for v in node.inputs]
         if not all(map(self.reads, node.inputs)):
             return False

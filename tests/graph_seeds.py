@@ -1,5 +1,5 @@
-"""Types and ops as the documents write them, on cwrapjit's classes: the template style's Double and Add, the
-later one's double. (graph_types.py has such on no classes at all.)
+"""Provides types and ops as the documents write them, on cwrapjit's base classes: Double and Add in the
+template style, double in the later protocol. (graph_types.py has the same without base classes.)
 """
 
 # ruff: noqa: UP031, C408 (the documents fill their texts by %)
@@ -14,7 +14,7 @@ import cwrapjit.graph as cg
 
 
 class Double(cg.ResultBase):
-    """A double."""
+    """A double, without error checks."""
 
     def c_declare(self):
         return "double %(name)s;"
@@ -33,14 +33,14 @@ class Double(cg.ResultBase):
 
 
 class CheckedDouble(Double):
-    """The same with its error checking."""
+    """A double whose extraction checks for errors."""
 
     def c_extract(self):
         return super().c_extract() + "\nif(PyErr_Occurred()) %(fail)s"
 
 
 class Add(cg.COp):
-    """Addition of two nonnegative doubles."""
+    """Adds two nonnegative doubles."""
 
     def c_var_names(self):
         return "[['x', 'y'], ['z']]"
@@ -59,7 +59,7 @@ class Add(cg.COp):
 
 
 class AddFromOp(cg.Op):
-    """The same op as the other copy of the document begins it."""
+    """The same op on the base class Op, as another copy of the document has it."""
 
     c_var_names = Add.c_var_names
     c_validate_update = Add.c_validate_update
@@ -69,7 +69,7 @@ class AddFromOp(cg.Op):
 
 
 def template_op(**texts: Any) -> Any:
-    """An op with the variables x, y -> z, and these texts: code=, code_cleanup=, validate=, ..."""
+    """Returns an op with the variables x, y -> z and the given texts: code=, code_cleanup=, validate=, ..."""
     names = {"validate": "c_validate_update", "validate_cleanup": "c_validate_update_cleanup"}
     methods = {names.get(key, f"c_{key}"): (lambda self, text=text: text) for key, text in texts.items()}
     methods.setdefault("c_var_names", lambda self: [["x", "y"], ["z"]])
@@ -78,7 +78,7 @@ def template_op(**texts: Any) -> Any:
 
 
 def template_type(base: type = CheckedDouble, **texts: Any) -> Any:
-    """A class of variables with these texts: declare=, init=, extract=, sync=, cleanup=."""
+    """Returns a class of variables with the given texts: declare=, init=, extract=, sync=, cleanup=."""
     return type("Typed", (base,), {f"c_{key}": (lambda self, text=text: text) for key, text in texts.items()})
 
 
@@ -86,7 +86,7 @@ def template_type(base: type = CheckedDouble, **texts: Any) -> Any:
 
 
 class D(cg.CType):
-    """The document's final version of double."""
+    """Double as in the final version of the document."""
 
     def filter(self, x, strict=False, allow_downcast=None):
         if strict and not isinstance(x, float):
@@ -134,13 +134,13 @@ class D(cg.CType):
 
 
 class Unfiltered(D):
-    """The same, taking what a call gives as it is."""
+    """A double whose filter() accepts every argument."""
 
     filter = cg.CType.filter
 
 
 class Binary(cg.COp):
-    """z = x SIGN y."""
+    """Computes z = x SIGN y."""
 
     def __init__(self, name, sign):
         self.name = name
@@ -160,7 +160,7 @@ mul = Binary("mul", "*")
 
 
 def filled_op(code: str, cleanup: str = "", ninputs: int = 2, **methods: Any) -> Any:
-    """An op of the later protocol: {x}, {y}, ... and {z}, {fail} in its texts are filled in."""
+    """Returns an op of the later protocol. Its texts contain {x}, {y}, ..., {z} and {fail}."""
 
     def fill(text: str, inputs: Any, outputs: Any, sub: Any) -> str:
         words = dict(zip("xyuvw", inputs, strict=False), z=outputs[0], fail=sub["fail"])
@@ -178,5 +178,5 @@ def filled_op(code: str, cleanup: str = "", ninputs: int = 2, **methods: Any) ->
 
 
 def said(error: cwrapjit.CompileError) -> str:
-    """All that a CompileError says: of each of its errors, what and where."""
+    """Returns the texts and file names of all errors in a CompileError."""
     return "\n".join(f"{one} {one.filename}" for one in (error, *error.errors))

@@ -1,7 +1,7 @@
-"""Types and ops for tests of graphs, on nothing but the protocol: none of these classes is cwrapjit's.
+"""Provides types and ops for tests of graphs that implement the protocol alone: none derives from cwrapjit's.
 
-Two styles: templates (methods without arguments, `%(name)s` in what they return) and filled ones (methods get
-the names). `Trace` watches what C code does.
+There are two styles: the methods of templates take no arguments and return texts with `%(name)s`; those of
+filled types and ops get the names. `Trace` records what C code does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Variable:
-    """What graphs are made of: a type, a name, and the node that computes it."""
+    """A value of a graph: a type, a name, and the node that computes it."""
 
     def __init__(self, type: Any, name: str | None = None, owner: Any = None) -> None:
         self.type = type
@@ -24,7 +24,7 @@ class Variable:
 
 
 class Constant(Variable):
-    """A variable that has its value."""
+    """A variable with a fixed value."""
 
     def __init__(self, type: Any, data: Any) -> None:
         super().__init__(type)
@@ -32,7 +32,7 @@ class Constant(Variable):
 
 
 class Apply:
-    """An op applied to variables."""
+    """An op with its inputs and outputs."""
 
     def __init__(self, op: Any, inputs: Sequence[Any], types: Sequence[Any]) -> None:
         self.op = op
@@ -41,7 +41,7 @@ class Apply:
 
 
 class Type:
-    """A type called with a name is a variable."""
+    """A type that creates a variable when it is called with a name."""
 
     def __call__(self, name: str | None = None) -> Variable:
         return Variable(self, name)
@@ -51,7 +51,7 @@ class Type:
 
 
 class Trace:
-    """Words that C text says: `mark("code")` is a C statement, `words()` what was said since."""
+    """Records words of C code: `mark("code")` is a C statement, `words()` the words since its last call."""
 
     def __init__(self, size: int = 4096) -> None:
         self._said = (ctypes.c_long * size)()
@@ -71,11 +71,11 @@ class Trace:
 
 
 class Cell:
-    """A number that C text and Python share: `cell.c` is an lvalue in C, `cell.value` the same in Python."""
+    """A number that C and Python share: `cell.c` is an lvalue in C, `cell.value` the same in Python."""
 
     def __init__(self, value: int = 0) -> None:
         self._memory = ctypes.c_long(value)
-        # By a variable: libtcc takes the low half of a constant address that is written through.
+        # Goes through a variable: libtcc truncates a constant address to 32 bits when it writes through it.
         self.c = f"(*({{ long *at = (long *){ctypes.addressof(self._memory)}ull; at; }}))"
 
     @property
@@ -91,7 +91,7 @@ class Cell:
 
 
 class Template(Type):
-    """A type whose texts are templates. Others than a double's by keyword: extract=, init=, cleanup=, ..."""
+    """A type with templates, a double's by default. Other texts by keyword: extract=, init=, ..."""
 
     c_templates = True
 
@@ -129,7 +129,7 @@ DBLC = Template(extract=CHECKED)
 
 
 class TemplateOp:
-    """z = x + y of nonnegative numbers. Other texts by keyword: validate=, validate_cleanup=, code=, ..."""
+    """Computes z = x + y of nonnegative numbers. Other texts by keyword: validate=, code=, ..."""
 
     def __init__(self, names: Any = (("x", "y"), ("z",)), type: Any = None, **texts: str) -> None:
         self.names = [list(names[0]), list(names[1])]
@@ -168,11 +168,11 @@ class TemplateOp:
 ADD = TemplateOp()
 
 
-# ---- filled ----------------------------------------------------------------------------------------
+# ---- filled types and ops --------------------------------------------------------------------------
 
 
 class D(Type):
-    """The later document's double. With a trace, each text first says "extract x" and so on."""
+    """The later document's double. With a trace, each text reports what it does: "extract x"."""
 
     def __init__(self, trace: Trace | None = None, label: str = "") -> None:
         self.trace = trace
@@ -217,13 +217,13 @@ class D(Type):
 
 
 class Unfiltered(D):
-    """A double that a call takes as it is: extraction alone looks at it."""
+    """A double without filter(): calls pass every object on, and the extraction checks it."""
 
     filter = None  # type: ignore[assignment]
 
 
 class FilledOp:
-    """An op of the later protocol: {x}, {y}, {u}, {v}, {w} are its inputs, {z} its output, {fail} fails."""
+    """An op of the later protocol: {x}, {y}, {u}, {v}, {w} are inputs, {z} is the output, {fail} fails."""
 
     def __init__(
         self,
@@ -271,7 +271,7 @@ mul = FilledOp("{z} = {x} * {y};", name="mul", python=lambda x, y: x * y)
 
 
 class Array(Type):
-    """A vector of doubles. fetched: its c_extract_out takes up the object of the run before."""
+    """A vector of doubles. With `fetched` it has c_extract_out, which takes over the last run's object."""
 
     def __init__(self, fetched: bool = True) -> None:
         if fetched:
@@ -311,7 +311,7 @@ class Array(Type):
         return bool((x == y).all())
 
 
-# z = 2 * x, into the array that z has where it is as long.
+# Computes z = 2 * x, and reuses z's array if the length fits.
 TWICE = """
 {
     npy_intp n = PyArray_DIM({x}, 0);

@@ -1,4 +1,4 @@
-"""What many test files share: short ways to make a function, to expect an error, to start a process."""
+"""Helpers for many test files: they create functions, expect errors, and start processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 import cwrapjit
 from cwrapjit import _cwrapjit
 
-# The inner product of a(n) and b(n), written with the accessors.
+# Computes the inner product of a(n) and b(n) with the accessors.
 INNER = """
     item__output() = 0;
     for (int i = 0; i < dims_slice__a[0]; i++)
@@ -29,7 +29,7 @@ INNER = """
     return true;
 """
 
-# a(n), b(m) -> output(n, m)
+# Computes output(n, m) from a(n) and b(m).
 OUTER = """
     for (int i = 0; i < dims_slice__a[0]; i++)
         for (int j = 0; j < dims_slice__b[0]; j++)
@@ -43,10 +43,10 @@ _MODULE_OPTIONS = ("header", "sources", "include_dirs", "define_macros", "librar
 def wrap(
     ins: Any, outs: Any, code: Any, *, module: str = "t", name: str = "f", doc: str = "", **kw: Any
 ) -> Any:
-    """A function `name` of a new module, with arguments a, b, ... and these prototypes.
+    """Returns a function `name` of a new module, with arguments a, b, ... and the prototypes ins and outs.
 
-    `code` is the float64 body, or the dict of type sets. Other keywords are Ccode_validate and so on;
-    those that only module() knows go there. `names` replaces a, b, ...
+    `code` is the float64 body or a dict of type sets; `names` replaces a, b, ... Other keywords go to
+    function(), or to module() if only that knows them.
     """
     shared = {key: kw.pop(key) for key in _MODULE_OPTIONS if key in kw}
     names = kw.pop("names", tuple(string.ascii_lowercase[: len(ins)]))
@@ -65,7 +65,7 @@ def wrap(
 def wrap_signature(
     signature: str, code: Any, *, module: str = "t", name: str = "f", doc: str = "", **kw: Any
 ) -> Any:
-    """The same from a signature string."""
+    """Does the same for a signature."""
     shared = {key: kw.pop(key) for key in _MODULE_OPTIONS if key in kw}
     return cwrapjit.module(module, "made by a test", **shared).function(
         name,
@@ -77,12 +77,12 @@ def wrap_signature(
 
 
 def ar(*shape: int, dtype: Any = np.float64) -> Any:
-    """0, 1, 2, ... in that shape; ar() is a 0-d array holding 0."""
+    """Returns an array 0, 1, 2, ... of that shape; ar() is a 0-d array of 0."""
     return np.arange(int(np.prod(shape)), dtype=dtype).reshape(shape)
 
 
 def view(shape: tuple[int, ...], order: int, reverse: int, gaps: int, wide: int = 0, start: int = 0) -> Any:
-    """A view of this shape, of start, start + 1, ...: axes permuted, reversed, with gaps, or broadcast."""
+    """Returns a view of this shape on start, start + 1, ..., permuted, reversed, gapped or broadcast."""
     axes = np.random.default_rng(order).permutation(len(shape))
     memory = start + ar(*(shape[axis] * (1 + (gaps >> axis & 1)) for axis in axes)).transpose(
         np.argsort(axes)
@@ -93,11 +93,11 @@ def view(shape: tuple[int, ...], order: int, reverse: int, gaps: int, wide: int 
 
 
 def refuses(error: type[BaseException], call: Callable[[], Any], *words: str) -> Any:
-    """call() must raise exactly this class, with a message that holds each of the words. The exception.
+    """call() must raise exactly this class, with a message that has all of the words. Returns the exception.
 
-    There must be a word, and each must have three characters or more. Without one, a test passes whatever
-    else raises the class; and "2" or "x" is in nearly every message ("2" in every one that names int32), so
-    that it proves nothing: "got 2" and "argument 'x'" do. An exception without a text is for says().
+    At least one word is needed, of three characters or more. Without a word, any other error of that class
+    would pass; and "2" or "x" is in nearly every message ("2" in all that name int32), so it proves nothing:
+    "got 2" and "argument 'x'" do. Use says() for exceptions without a text.
     """
     short = [word for word in words if not isinstance(word, str) or len(word) < 3]
     assert words and not short, f"what must the message say? {short} will be there anyway"
@@ -111,7 +111,7 @@ def refuses(error: type[BaseException], call: Callable[[], Any], *words: str) ->
 
 
 def says(error: type[BaseException], call: Callable[[], Any], text: str) -> Any:
-    """call() must raise exactly this class with exactly this text, which may be empty. The exception."""
+    """call() must raise exactly this class, with this text (or none). Returns the exception."""
     with pytest.raises(error) as caught:
         call()
     assert type(caught.value) is error, f"{type(caught.value).__name__}: {caught.value}"
@@ -120,7 +120,7 @@ def says(error: type[BaseException], call: Callable[[], Any], text: str) -> Any:
 
 
 def same(got: Any, wanted: Any) -> bool:
-    """Equal in value, shape and dtype; NaNs are equal, and so are NaTs."""
+    """Returns whether value, shape and dtype are equal; NaN equals NaN, and NaT equals NaT."""
     got, wanted = np.asarray(got), np.asarray(wanted)
     return (
         got.shape == wanted.shape
@@ -134,14 +134,14 @@ def _may_nan(array: Any) -> bool:
 
 
 def compiler() -> str:
-    """The system's C compiler; the test is skipped where there is none."""
+    """Returns the system's C compiler, or skips the test if there is none."""
     found = shutil.which(os.environ.get("CC", "") or "cc") or shutil.which("gcc") or shutil.which("clang")
     if not found:
         pytest.skip("no C compiler on this machine")
     return found
 
 
-# Which compiler's code ran a slice: 1 is libtcc's, 2 the optimizing one's. No macros but ours tell.
+# WHO is 1 in libtcc's code, and 2 in the cc tier's. Only macros of cwrapjit tell the two apart.
 WHO = """
 #if defined CWJ_GCC || defined CWJ_CLANG
 #define WHO 2
@@ -152,19 +152,19 @@ WHO = """
 
 
 def who(**options: Any) -> Any:
-    """A function that gives, for each element, which compiler's code computed it."""
+    """Returns a function that yields WHO for each element."""
     return wrap(((),), (), "item__output() = WHO + 0 * item__a(); return true;", header=WHO, **options)
 
 
 def run_quietly(command: list[str], **kw: Any) -> subprocess.CompletedProcess[str]:
-    """Runs a command that must succeed; what it said is in the failure otherwise."""
+    """Runs a command that must succeed. If it does not, the assertion shows its output."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, **kw)
     assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}"
     return done
 
 
 def build_shared(folder: pathlib.Path, file: str, text: str, *flags: str) -> pathlib.Path:
-    """Compiles C text to folder/file, a shared library."""
+    """Compiles C text to the shared library folder/file."""
     source = folder / (file + ".c")
     source.write_text(text)
     target = folder / file
@@ -173,8 +173,8 @@ def build_shared(folder: pathlib.Path, file: str, text: str, *flags: str) -> pat
 
 
 def build_extension(folder: pathlib.Path, name: str, text: str, *flags: str) -> Any:
-    """Compiles the C source of an extension module (with NumPy's headers) and loads it. In a third of the
-    time without optimisation, unless the flags have one."""
+    """Compiles the C source of an extension module (with NumPy's headers) and loads it. -O0 takes a third of
+    the time; flags may override it."""
     includes = ["-O0", f"-I{sysconfig.get_paths()['include']}", f"-I{np.get_include()}"]
     path = build_shared(
         folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"), text, *includes, *flags
@@ -187,8 +187,8 @@ def build_extension(folder: pathlib.Path, name: str, text: str, *flags: str) -> 
 
 
 def python(code: str, *args: str, check: bool = True, **kw: Any) -> subprocess.CompletedProcess[str]:
-    """Runs code in a fresh interpreter of the same kind, with no input. check: it must succeed."""
-    kw.setdefault("timeout", 900)  # the end of one that hangs
+    """Runs code in a new process of this interpreter, without input. With `check` it must succeed."""
+    kw.setdefault("timeout", 900)  # ends a process that hangs
     done = subprocess.run(
         [sys.executable, "-c", code, *args], capture_output=True, text=True, stdin=subprocess.DEVNULL, **kw
     )
@@ -197,11 +197,11 @@ def python(code: str, *args: str, check: bool = True, **kw: Any) -> subprocess.C
     return done
 
 
-# ---- waiting, for what is to happen and not for a time ----------------------------------------------
+# ---- waiting for an event, not for a time -----------------------------------------------------------
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 600.0) -> bool:
-    """Waits for something that is sure to come; only a failing test waits long."""
+    """Waits for something that must happen; only a failing test waits the whole time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
@@ -211,8 +211,8 @@ def eventually(condition: Callable[[], bool], seconds: float = 600.0) -> bool:
 
 
 def until_it_waits(thread: threading.Thread) -> None:
-    """Until that thread sleeps, for a lock or something else, but not for the GIL: while the kernel is asked
-    nobody has it."""
+    """Waits until the thread sleeps for something other than the GIL: reading its state releases the GIL, so
+    nobody waits for that."""
 
     def sleeps() -> bool:
         with open(f"/proc/self/task/{thread.native_id}/stat", "rb", 0) as stat:
@@ -221,12 +221,12 @@ def until_it_waits(thread: threading.Thread) -> None:
     assert eventually(sleeps), "it never waits"
 
 
-_met: list[Any] = []  # what the code below writes to
+_met: list[Any] = []  # memory that the C text of meeting() writes to
 
 
 def meeting(first: int = 100) -> str:
-    """C text of meet(number), for slices 0, 1, 2, ... of a call with threads=: from number `first` on, the
-    calling thread, which is the one that asks for this text, waits until another one has come."""
+    """Returns C text of meet(number), for slices 0, 1, 2, ... of a call with threads=. The thread that calls
+    meeting() must make the call: from slice `first` on it waits until another thread has run one."""
     _met.append(np.zeros(1, np.int64))
     return f"""
         int usleep(unsigned int);
@@ -246,7 +246,7 @@ def meeting(first: int = 100) -> str:
 
 
 def in_threads(work: Callable[[int], Any], n: int, meanwhile: Callable[[], Any] = lambda: None) -> None:
-    """Runs work(0) ... work(n - 1) at once, and meanwhile() here; the first failure is raised here."""
+    """Runs work(0) ... work(n - 1) at once, and meanwhile() in this thread. Raises the first failure."""
     failures: list[BaseException] = []
     gate = threading.Barrier(n)
 
@@ -269,13 +269,13 @@ def in_threads(work: Callable[[int], Any], n: int, meanwhile: Callable[[], Any] 
 
 
 def open_descriptors() -> set[str]:
-    """This process', when no job has any."""
-    _cwrapjit.live()  # waits until there is none
+    """Returns the open file descriptors of this process, once no job has any."""
+    _cwrapjit.live()  # waits until no job is left
     return set(os.listdir("/proc/self/fd"))
 
 
 def figure(name: str, value: float) -> None:
-    """A figure for `make trust`, which names the file in CWRAPJIT_FIGURES."""
+    """Writes a figure for `make trust` to the file that CWRAPJIT_FIGURES names."""
     path = os.environ.get("CWRAPJIT_FIGURES")
     if path:
         with open(path, "a") as file:

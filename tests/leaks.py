@@ -1,15 +1,14 @@
-"""Does work keep anything? Exact counts of all that lives, before and after rounds of it: nothing may differ.
+"""Checks that work leaks nothing: counts of all that lives must be equal before and after rounds of it.
 
-Counted are what C has (_cwrapjit.live()), Python's blocks, file descriptors, threads, and references to what
-a test watches. What is filled once (caches, free lists, a first result) is filled by rounds before those that
-count: they go on until two looks agree. All batches have as many rounds: a leak in every 40th call shows in
-batches of 40.
+It counts the objects of C (_cwrapjit.live()), Python's memory blocks, file descriptors, threads, and
+references to watched objects. Caches, free lists and the like are filled by the first rounds, which run until
+two counts agree. All batches have equally many rounds: a leak in every 40th call shows in batches of 40.
 
-The system's compiler is off in tests marked `leak`, unless the mark says jobs=True; a look waits until its
-queue is empty. C text that allocates counts its blocks itself, by the macros in COUNTED.
+Tests marked `leak` run without the system's compiler, unless the mark says jobs=True; counting waits until
+its queue is empty. C text that allocates counts its own blocks, by the macros in COUNTED.
 
-With CWRAPJIT_TEST_LEAK=1 a leak is put behind every round, of a reference where references are counted, of 16
-bytes elsewhere: each of these tests must fail then (test_leak_tests.py), for which a few rounds are enough.
+CWRAPJIT_TEST_LEAK=1 adds a leak to each round, of a reference if there are any to count, else of 16 bytes.
+Each of these tests must then fail (test_leak_tests.py); a few rounds are enough for that.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from typing import Any
 
 from cwrapjit import _cwrapjit
 
-ROUNDS = 20  # at least
-TRIES = 40  # batches
-in_leak_test = False  # conftest.py
+ROUNDS = 20  # the least number in a batch
+TRIES = 40  # the largest number of batches
+in_leak_test = False  # conftest.py sets it
 
 _blocks_of_text = ctypes.c_long(0)
 COUNTER = f"({{ long *counter = (long *){ctypes.addressof(_blocks_of_text):#x}L; counter; }})"
-# In front of C text whose blocks are to be counted.
+# C text whose blocks are to be counted begins with this.
 COUNTED = f"""
 #include <stdlib.h>
 #define malloc(size) (++*{COUNTER}, malloc(size))
@@ -42,12 +41,12 @@ COUNTED = f"""
 #define free(block) (*{COUNTER} -= (block) != NULL, free(block))
 """
 
-# Lookups of methods by names that are new each time fill a table of 4096 entries in CPython.
+# CPython caches method lookups in a table of 4096 entries, which new names fill.
 _forget_methods = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
 
-# CPython 3.10 gives code two tables when it runs for the 1024th time, but not to code that seems to be older.
+# CPython 3.10 allocates two tables for a code object at its 1024th run, unless the code object seems older.
 if sys.version_info < (3, 11):
-    RUNS = 168  # where a code object has its member co_opcache_flag
+    RUNS = 168  # offset of the member co_opcache_flag in a code object
 
     def _let_code_be_old(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
@@ -57,22 +56,22 @@ else:
 
 OF_C = list(_cwrapjit.live())
 MEASURES = ["blocks of Python's", "file descriptors", "threads", "blocks of C text", *OF_C]
-FIRST, LAST, COUNTS = 0, 1, 2  # what a look consists of
+FIRST, LAST, COUNTS = 0, 1, 2  # places in the array that _look() fills
 
 
 def _clock() -> int:
-    """Nanoseconds that other threads of Python's have run for: what changes meanwhile may be theirs."""
+    """Returns the nanoseconds that other Python threads have run: counts may change with them."""
     others = sys._current_frames().keys() - {threading.get_ident()}
     try:
         return sum(time.clock_gettime_ns(time.pthread_getcpuclockid(each)) for each in others)
     except OSError:
-        return -1  # one has just ended
+        return -1  # a thread has just ended
 
 
 def _look(into: array[int], watched: tuple[Any, ...]) -> None:
-    """Numbers go into the array at once: kept as objects, they would be counted themselves."""
+    """Writes the counts into the array. Number objects would be counted themselves."""
     gc.collect()
-    of_c = _cwrapjit.live()  # when the queue is empty
+    of_c = _cwrapjit.live()  # waits until the queue is empty
     for at, name in enumerate(OF_C, COUNTS + 4):
         into[at] = of_c[name]
     del of_c, at, name
@@ -98,7 +97,7 @@ def _put_a_leak_in(watched: tuple[Any, ...]) -> None:
 def what_grows(
     work: Callable[[], Any], rounds: int = ROUNDS, watched: tuple[Any, ...] = (), tries: int = TRIES
 ) -> list[str]:
-    """What a batch of that many rounds leaves more or less of, a text per count; [] when all is well."""
+    """Returns one text for each count that a batch of `rounds` rounds changes; [] if there is no leak."""
     leak = os.environ.get("CWRAPJIT_TEST_LEAK") == "1"
     rounds, tries = (2, 2) if leak else (max(rounds, ROUNDS), tries)
 
@@ -130,7 +129,7 @@ def what_grows(
 
 
 def keeps_nothing(work: Callable[[], Any], rounds: int = ROUNDS, watched: tuple[Any, ...] = ()) -> None:
-    """Fails the test when work keeps anything."""
+    """Fails the test if work leaks."""
     assert in_leak_test, "a test that asks what is kept has the marker leak"
     grown = what_grows(work, rounds, watched)
     assert not grown, f"work leaks: {', '.join(grown)}"

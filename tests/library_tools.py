@@ -1,4 +1,4 @@
-"""What the tests of libraries share: C text as a library, and libraries of the machine."""
+"""Helpers for tests of libraries: they make libraries of C text, and find libraries of the machine."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ INCLUDES = "#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n#inc
 
 
 def from_c(text: str, *, name: str = "t", **options: Any) -> Any:
-    """A library of this C text, compiled in memory."""
+    """Returns a library of this C text, compiled in memory."""
     with tempfile.TemporaryDirectory(prefix="cwrapjit-test-") as folder:
-        source = f"{folder}/{name}.c"  # pathlib would not do: CPython 3.12 keeps each part of a path for good
+        source = f"{folder}/{name}.c"  # no pathlib: CPython 3.12 keeps each part of a path forever
         with open(source, "w") as file:
             file.write(INCLUDES + text)
         return cwrapjit.library(name, sources=[source], **options)
 
 
 def from_shared(text: str, folder: pathlib.Path, *flags: str, name: str = "t", **options: Any) -> Any:
-    """A library of this C text, built by the system's compiler: for C that libtcc does not know."""
+    """Returns a library of C text that the system's compiler builds, for C that libtcc does not know."""
     path = build_shared(folder, f"lib{name}{next(_NUMBERS)}.so", INCLUDES + text, *flags)
     return cwrapjit.library(name, path, **options)
 
@@ -51,7 +51,7 @@ PACKAGES = {
 
 
 def declared(header: str, *libraries: str, before: str = "") -> Any:
-    """A library of the machine by its own header; where that is missing, a skip says what to install."""
+    """Returns a library of the machine by its own header, or skips with the name of its package."""
     if not pathlib.Path("/usr/include", header).is_file():
         pytest.skip(f"{header} is not installed (apt install {PACKAGES[header]})")
     lib = cwrapjit.library(pathlib.Path(header).stem, libraries=list(libraries), header=before)

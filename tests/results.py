@@ -1,11 +1,11 @@
-"""What a run of the tests came to, as one line of JSON in the file that CWRAPJIT_RESULTS names.
+"""Appends the result of a test run as one line of JSON to the file that CWRAPJIT_RESULTS names.
 
     {"machine": "x86_64", "CPython": "3.15.2", "NumPy": "2.5.5", "C library": "glibc 2.43",
      "cc tier": "gcc 16.2.0", "what ran": "whole", "passed": 4712, "failed": 0, "skipped": 12,
      "reruns": 0, "minutes": 7, "status": 0}
 
-`make release-check` sets that, and CWRAPJIT_RESULTS_PART, which says what ran; --every is added to it here.
-`failed` counts errors of fixtures and of collecting, too.
+`make release-check` sets it, and CWRAPJIT_RESULTS_PART to the text for "what ran"; --every is added here.
+`failed` includes errors in fixtures and during collection.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TESTS = pathlib.Path(__file__).resolve().parent
 
 
 def _compiler() -> str:
-    """The cc tier's, as "gcc 16.2.0"."""
+    """Returns name and version of the cc tier's compiler, such as "gcc 16.2.0"."""
     command = cwrapjit._cwrapjit.optimizer()["compiler"]
     if command is None:
         return "none"
@@ -40,7 +40,7 @@ def _compiler() -> str:
 
 
 def write(file: str, config: pytest.Config, status: int, counts: dict[str, int], seconds: float) -> None:
-    """Appends the line. Counts are pytest's: "passed", "failed", "error", "skipped", "rerun", ..."""
+    """Appends the line. `counts` has pytest's keys: "passed", "failed", "error", "skipped", "rerun", ..."""
     every = config.getoption("every")
     line = {
         "machine": platform.machine(),

@@ -1,8 +1,8 @@
 """Runs pages of docs/coming with the other package's code: `python tests/theirs.py docs/coming/numba.md ...`
 
-A page has blocks ```python, which are ours, and ```python theirs, which run in a namespace of their own; both
-print what their comments promise. A function that both define is called with the same arguments (CALLS). In a
-process of its own, as other packages start threads, and in an empty folder, as they write files.
+A page has ```python blocks for cwrapjit, and ```python theirs blocks, which run in their own namespace. Both
+must print what their comments promise, and functions of both get the same arguments (CALLS). Pages need their
+own process, as other packages start threads, and an empty folder, as they write files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def numbers(*shape: int, seed: int = 0) -> Any:
 
 X, Y, MATRIX = numbers(50), numbers(50, seed=1), numbers(20, 30)
 
-# What functions of both namespaces are called with. Results, and arguments afterwards, must be equal.
+# Arguments for functions that both namespaces define. Results, and arguments after the call, must be equal.
 CALLS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
     "cffi.md": {
         "hypot": [(3.5, -2.0)],
@@ -53,7 +53,7 @@ CALLS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
         "total": [(X,), (X[:0],)],
         "clip": [(X,)],
     },
-    "example.md": {"twice": [(0.1,)]},  # the tests'
+    "example.md": {"twice": [(0.1,)]},  # a page that test_coming.py writes
     "numba.md": {
         "soft": [(X, 0.5), (MATRIX[:, :1], np.abs(MATRIX[0]))],
         "ewma": [(MATRIX, 0.3), (X, np.array([[0.1], [0.9]]))],
@@ -76,7 +76,7 @@ CALLS: dict[str, dict[str, list[tuple[Any, ...]]]] = {
 
 
 class Theirs:
-    """The other package's side of a page: its namespace, and how each kind of block gets there."""
+    """Runs the other package's blocks of a page in their own namespace."""
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
@@ -89,7 +89,7 @@ class Theirs:
         self.ran += 1
 
     def cython(self, page: Path, block: documents.Block, ours: dict[str, Any]) -> None:
-        """Blocks of one page are one module, built when the first is met: a build costs seconds."""
+        """Builds the Cython blocks of a page as one module, at the first: a build takes seconds."""
         self.ours = ours
         self.ran += 1
         if self.ran == 1:
@@ -132,7 +132,7 @@ def is_function(value: Any) -> bool:
 
 
 def run(page: Path) -> int:
-    """How many blocks of the others' have run; an AssertionError tells what differs."""
+    """Returns how many blocks of the other package ran. Raises AssertionError if something differs."""
     theirs = Theirs()
     documents.run(page, theirs.runners())
     calls = CALLS.get(page.name, {})
@@ -146,8 +146,8 @@ def run(page: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, "")  # modules that are built here
+    sys.path.insert(0, "")  # for modules that are built here
     documents.keep_caches_apart()
-    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # meson
+    os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]  # to find meson
     for each in sys.argv[1:]:
         print(f"{each}: {run(Path(each).resolve())} blocks of theirs as promised, and as ours")

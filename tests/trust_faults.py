@@ -1,8 +1,8 @@
-"""Random faults in functions of debug=True: how many of them the process survives.
+"""Injects random faults in functions with debug=True, and counts how many the process survives.
 
     python tests/trust_faults.py 5000 [SEED]
 
-prints the kinds, and "faults injected: N, survived: N" at the end; the status is 0 when these are the same.
+prints the kinds, and "faults injected: N, survived: N" at the end. The status is 0 if both numbers are equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ typedef struct node { struct node *next; int value; } node;
 static int last(const node *list) { while(list->value != -1) list = list->next; return list->value; }
 """
 
-# What a slice does at the chosen element, and what comes of it: a signal, "index", or "damage".
+# Maps a kind to what a slice does at the chosen element, and the outcome: a signal, "index", or "damage".
 KINDS = {
     "division": ("r = quotient(k, k - k);", "SIGFPE"),
     "remainder": ("r = (-2147483647 - 1) % -(k / k);", "SIGFPE"),
@@ -48,7 +48,7 @@ KINDS = {
 
 
 def define(kind: str) -> Any:
-    """x(n), at() -> y(n): y = x, but for a fault at element `at` where that is not negative."""
+    """Returns a function x(n), at() -> y(n) with y = x, which faults at element `at` if that is >= 0."""
     body = f"""
         int k = 7;
         for(npy_intp i = 0; i < dims_slice__x[0]; i++) {{
@@ -67,7 +67,7 @@ def define(kind: str) -> Any:
 
 
 def outcome(function: Any, x: Any, at: int) -> str:
-    """What became of a call: as in KINDS, or the first wrong thing."""
+    """Returns the outcome of a call: a word of KINDS, "fine", or "wrong"."""
     try:
         y = function(x, np.int32(at))
     except cwrapjit.Fault as fault:
@@ -78,7 +78,7 @@ def outcome(function: Any, x: Any, at: int) -> str:
 
 
 def inject(count: int, seed: int = 0, threads: int = 3) -> collections.Counter[str]:
-    """Injects so many faults, in several threads; how many of each kind ended as they should."""
+    """Injects `count` faults in several threads. Returns how many of each kind ended as expected."""
     functions = {kind: define(kind) for kind in KINDS}
     survived: collections.Counter[str] = collections.Counter()
     lock = threading.Lock()
@@ -106,7 +106,7 @@ def inject(count: int, seed: int = 0, threads: int = 3) -> collections.Counter[s
 
 
 def main() -> int:
-    """Run the command line."""
+    """Runs the command line."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
     survived = inject(count, int(sys.argv[2]) if len(sys.argv) > 2 else 0)
     for kind, number in sorted(survived.items()):

@@ -1,4 +1,4 @@
-"""What may stand in for an array: lists, numbers, buffers, DLPack; and what is refused instead of misread."""
+"""Tests arguments in place of arrays: lists, numbers, buffers, DLPack. What could be misread is rejected."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class HasInterface:
 
 
 class HasDLPack:
-    """An array on the CPU, in the way of another library."""
+    """A CPU array of another library, which offers DLPack."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -91,7 +91,7 @@ class HasDLPack:
 
 
 class OnGPU:
-    """An array that says that it lives on a CUDA device."""
+    """An array that claims to be on a CUDA device."""
 
     def __dlpack__(self, **kw: Any) -> Any:
         raise AssertionError("nobody may ask for the memory")
@@ -152,7 +152,7 @@ def test_an_object_that_reshapes_an_earlier_argument_while_it_is_converted() -> 
     class Evil:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
+                warnings.simplefilter("ignore", DeprecationWarning)  # NumPy 2.5 warns
                 x.shape = (2, 2)
             return ar(2)
 
@@ -239,7 +239,7 @@ def test_masked_arrays_are_refused() -> None:
 
 
 class Opted:
-    """Keeps out of NumPy's calls."""
+    """Opts out of NumPy's ufuncs."""
 
     __array_ufunc__ = None
 
@@ -248,7 +248,7 @@ class Opted:
 
 
 class Series:
-    """Takes NumPy's calls over, as a data frame's column does."""
+    """Overrides NumPy's ufuncs, as a column of a data frame does."""
 
     def __init__(self, values: Any, index: Any) -> None:
         self.values, self.index = values, index
@@ -264,7 +264,7 @@ class Series:
 
 
 class Quantity(np.ndarray):
-    """An array with a unit, say."""
+    """Stands for an array with a unit."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
         return NotImplemented
@@ -300,10 +300,10 @@ def test_where_arrays_may_convert_the_ufunc_is_asked() -> None:
     out = np.empty(3)
     assert f(column, 2, out=out).values is out
     safe = wrap_signature("a(n) -> output()", "item__output() = item__a(0); return true;", cast="safe")
-    assert safe(column) == 0 and len(calls) == 4  # slices with dims see arrays
+    assert safe(column) == 0 and len(calls) == 4  # slices with core dims get arrays
     keeps = {"Ccode_cookie_struct": "int x;", "Ccode_cookie_cleanup": ""}
     none = wrap_signature("a() -> output()", "item__output() = item__a(); return true;", cast="safe", **keeps)
-    assert none(column).tolist() == [0, 1, 2] and len(calls) == 4  # it has no ufunc
+    assert none(column).tolist() == [0, 1, 2] and len(calls) == 4  # functions with a cookie have no ufunc
     refuses(TypeError, lambda: f(column), "f(): missing required argument 'y'")
     refuses(TypeError, lambda: f(Opted(), 1), "'x'", "Opted sets __array_ufunc__ = None")
     refuses(TypeError, lambda: f(ar(3).view(Quantity), 1), "__array_ufunc__")

@@ -1,4 +1,4 @@
-"""Shapes: how prototypes, named dims and broadcasting decide what matches and how large results are."""
+"""Tests shapes: how prototypes, named dims and broadcasting decide what matches, and the results' shapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUM_2D = """
             item__output() += item__a(i, j);
     return true;
 """
-# Numbers the slices in the order in which they run, over all calls.
+# Numbers the slices in the order in which they run, across calls.
 COUNT = "static npy_intp count; item__output() = ++count; return true;"
 
 MAX_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
@@ -128,7 +128,7 @@ def test_named_dims_size_the_output():
 
 @pytest.mark.row("N01i", "N12i", "N57")
 def test_implicit_leading_ones_inside_the_prototype():
-    """They are visible, and have the strides of a contiguous array."""
+    """Slices see the leading dims of length 1, with the strides of a contiguous array."""
     code = """
         item__output(0) = Ndims_slice__a;
         item__output(1) = dims_slice__a[0];

@@ -1,4 +1,4 @@
-"""f.address and f.capsule: functions for ctypes and other compiled code."""
+"""Tests f.address and f.capsule, which give functions to ctypes and other compiled code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def numbers(*values: int) -> Any:
 
 
 def run(f: Any, arrays: tuple[np.ndarray, ...], dims: tuple[int, ...], ncore: tuple[int, ...], extras=None):
-    """What NumPy's ufuncs do: one step per operand, then the core strides."""
+    """Calls the loop as NumPy's ufuncs do: `steps` has one step per operand, then the core strides."""
     data = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
     steps = [a.strides[0] if a.ndim > n else 0 for a, n in zip(arrays, ncore, strict=True)]
     core = [s for a, n in zip(arrays, ncore, strict=True) for s in a.strides[a.ndim - n :]]
@@ -59,7 +59,7 @@ def test_the_loop_by_ctypes():
         assert run(f, (x, y), (50,), (0, 0)) == 1
         np.testing.assert_array_equal(y, x * x)
         y[:] = 0
-        f.wait()  # the optimized loop is run when it is there
+        f.wait()  # from now on the cc tier's loop runs
         assert f.address == address
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -153,7 +153,7 @@ def test_what_slices_raise_is_unraisable(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "unraisablehook", lambda info: seen.append(str(info.exc_value)))
     x, y = np.arange(3.0), np.zeros(3)
     assert run(f, (x, y), (2,), (0, 0)) == 1 and seen == []
-    assert run(f, (x, y), (3,), (0, 0)) == 0 and seen == ["got 2"]  # ctypes has given the GIL away
+    assert run(f, (x, y), (3,), (0, 0)) == 0 and seen == ["got 2"]  # ctypes has released the GIL
     with_gil = ctypes.PYFUNCTYPE(LOOP._restype_, *LOOP._argtypes_)(f.address)
     data = (ctypes.c_void_p * 2)(x.ctypes.data + 16, y.ctypes.data)
     assert with_gil(data, numbers(1), numbers(8, 8), None) == 0 and seen == ["got 2"] * 2
@@ -195,7 +195,7 @@ def test_threads_run_one_loop():
                 (ctypes.c_void_p * 2)(x.ctypes.data, outs[k].ctypes.data), numbers(1000), numbers(8, 8), None
             )
 
-    in_threads(work, 4, meanwhile=f.wait)  # swapped in the middle
+    in_threads(work, 4, meanwhile=f.wait)  # the loops are swapped meanwhile
     for out in outs:
         np.testing.assert_array_equal(out, x * x)
 

@@ -1,4 +1,4 @@
-"""Complex numbers: arithmetic as NumPy's, the functions of libm, and the same bits in both tiers."""
+"""Tests complex numbers: arithmetic as in NumPy, libm's functions, and the same bits in both tiers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def part(dtype: Any) -> Any:
 
 
 def numbers(dtype: Any, size: int = 500) -> Any:
-    """All pairs of edges, then numbers of all magnitudes."""
+    """Returns all pairs of edge cases, then numbers of all magnitudes."""
     rng = np.random.default_rng(5)
     with np.errstate(all="ignore"):
         edges = np.array([complex(*pair) for pair in itertools.product(EDGES, EDGES)]).astype(dtype)
@@ -53,7 +53,7 @@ def pairs(dtype: Any) -> Any:
 
 
 def bits(array: Any) -> Any:
-    """As unsigned integers; all that is not a number is one."""
+    """Views floats as unsigned integers; every NaN becomes 1."""
     array = np.atleast_1d(np.ascontiguousarray(array))
     if array.dtype.kind == "c":
         array = array.view(array.real.dtype)
@@ -72,7 +72,7 @@ NARROWER = {wide: narrow for narrow, wide in WIDER.items()}
 
 
 def tiers(expression: str, dtype: Any, result: Any, count: int, header: str = "") -> list[Any]:
-    """The function of x, y, ... in both tiers: for both precisions, unless it names functions of one."""
+    """Returns the function of x, y, ... in both tiers, and precisions if the text is for any."""
     types = (*[dtype] * count, result)
     if re.search(r"CMPLX|[a-z]f\(", expression):
         return compiled(expression, (types,), header)
@@ -94,7 +94,7 @@ def compiled(expression: str, type_sets: tuple[tuple[Any, ...], ...], header: st
 
 
 def in_both_tiers(expression: str, *arrays: Any, result: Any = None, header: str = "") -> Any:
-    """The values of a C expression of x, y, ..., after a look at both tiers' bits."""
+    """Returns the values of a C expression of x, y, ..., after comparing the bits of both tiers."""
     dtype = arrays[0].dtype.type
     first, hot = (f(*arrays) for f in tiers(expression, dtype, result or dtype, len(arrays), header))
     equal(hot, first)
@@ -114,7 +114,7 @@ def test_arithmetic_is_numpys(name: str, ufunc: Any, dtype: Any) -> None:
 
 
 def product(x: Any, y: Any) -> Any:
-    """The plain one: NumPy's own fuses products and sums on some processors."""
+    """Returns the unfused product. NumPy's own fuses products and sums on some processors."""
     with np.errstate(all="ignore"):
         z = np.empty(np.broadcast(x, y).shape, x.dtype)
         z.real = x.real * y.real - x.imag * y.imag
@@ -145,7 +145,7 @@ def test_powers_are_numpys(dtype: Any) -> None:
     got = in_both_tiers("cpow(x, y)", x, y)
     with np.errstate(all="ignore"):
         wanted = np.power(x, y)
-    plain = (x != 0) | (y.imag == 0)  # 0 ** 1j is of NumPy's version
+    plain = (x != 0) | (y.imag == 0)  # 0 ** 1j differs between versions of NumPy
     equal(got[plain], wanted[plain])
     assert in_both_tiers("cpow(x, y)", np.array([2 + 1j], dtype), np.array([2], dtype)) == [3 + 4j]
 
@@ -197,7 +197,7 @@ def test_numbers_are_made_of_two_parts(dtype: Any) -> None:
 
 
 def of_libm(name: str, array: Any) -> Any:
-    """The C library's own function, by ctypes: a struct of two is passed as a complex number."""
+    """Calls the C library's function by ctypes, which passes a struct of two floats like a complex number."""
     real, suffix = (ctypes.c_double, "") if array.dtype == C16 else (ctypes.c_float, "f")
     kind = type("kind", (ctypes.Structure,), {"_fields_": [("real", real), ("imag", real)]})
     function = getattr(ctypes.CDLL("libm.so.6"), name + suffix)
@@ -355,7 +355,7 @@ def test_complex_types_of_c_are_refused_with_the_way_to_go(statement: str) -> No
         refuses(cwrapjit.CompileError, lambda h=header: one(statement, header=h), "libtcc", "npy_complex128")
 
 
-# ---- other ways in ---------------------------------------------------------------------------------
+# ---- other front ends ------------------------------------------------------------------------------
 
 
 @pytest.mark.row("K11", "K10")

@@ -1,4 +1,4 @@
-"""Options, process defaults, and what a function and the package say about themselves."""
+"""Tests options, defaults of the process, and what functions and the package report about themselves."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BAD = {
 
 
 def refusal(name: str, value: Any) -> type[Exception]:
-    """What a value that is none must raise: TypeError where its type is none, either."""
+    """Returns the exception for an invalid value: TypeError if its type is wrong, too."""
     types = {
         "optimize": [str], "cast": [str], "copies": [str], "cookie": [str], "threads": [str, int],
         "processes": [int], "debug": [bool, str],
@@ -135,7 +135,7 @@ def test_config_refuses_what_makes_no_sense(config: Any, name: str, values: list
 
 
 def child(code: str, **variables: str) -> str:
-    """What a fresh process prints, with these environment variables and no others of ours."""
+    """Returns what a new process prints, with these environment variables and no others of cwrapjit."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("CWRAPJIT_")}
     define = """
 import cwrapjit
@@ -161,7 +161,7 @@ def test_environment_variables_set_the_defaults() -> None:
 
 @pytest.mark.row("N25i")
 def test_a_bad_environment_variable_is_named() -> None:
-    """All in one process: the variables are read again by each definition."""
+    """One process is enough for all: each definition reads the variables again."""
     code = """
 import os
 def library():
@@ -200,7 +200,7 @@ def test_libtcc_may_be_named_and_must_exist() -> None:
     assert "/nonexistent/libtcc.so" in said and re.match(r"(OSError|ImportError|RuntimeError)\b", said)
 
 
-# ---- what things say about themselves -------------------------------------------------------------
+# ---- what functions and the package report --------------------------------------------------------
 
 
 @pytest.mark.row("U08", "N06")

@@ -1,4 +1,4 @@
-"""debug=True: indices are checked, and what would end the process is an exception."""
+"""Tests debug=True: indices are checked, and faults that would end the process raise exceptions."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_arguments_outputs_and_the_function_are_given_back() -> None:
 
 
 def test_rounding_and_signals_are_as_before() -> None:
-    """Whatever the code has changed, and as the kernel gives handlers their own."""
+    """Whatever the code has changed is restored, although the kernel changes the signal mask for handlers."""
     header = "#include <signal.h>\n#include <fenv.h>\n"
     body = """sigset_t all;
         sigemptyset(&all);
@@ -189,7 +189,7 @@ def test_rounding_and_signals_are_as_before() -> None:
 
 
 def test_memory_that_has_no_file_behind_it(tmp_path: pathlib.Path) -> None:
-    """SIGBUS: a mapped file that somebody has cut."""
+    """A mapped file that has been truncated gives SIGBUS."""
     path = tmp_path / "numbers"
     np.zeros(100_000, np.int32).tofile(path)
     x = np.memmap(path, np.int32, "r")
@@ -199,7 +199,7 @@ def test_memory_that_has_no_file_behind_it(tmp_path: pathlib.Path) -> None:
     fault = refuses(cwrapjit.Fault, lambda: f(np.asarray(x)), "SIGBUS", "line 2: int x = item__x(i), r = x;")
     assert fault.signal is signal.SIGBUS
     assert fault.address == x.ctypes.data + 4096
-    x = None  # its end may write to it
+    x = None  # as closing it may write to it
 
 
 @pytest.mark.leak
@@ -220,7 +220,7 @@ def test_faults_keep_nothing(kind: str) -> None:
 def test_other_errors_of_debug_mode_keep_nothing(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CWRAPJIT_OPTIMIZE", "off")  # no checks that wait for the compiler meanwhile
+    monkeypatch.setenv("CWRAPJIT_OPTIMIZE", "off")  # so that no check waits for the compiler
     source = tmp_path / "lib.c"
     source.write_text("int quotient(int a, int b) { return a / b; }\n")
     lib = cwrapjit.library("lib", sources=[source], debug=True)
@@ -270,7 +270,7 @@ def overrun(how: str, **options: Any) -> Any:
 
 
 def outcome(call: Any) -> str:
-    """Short overruns may stay in what the compiler left between the variables."""
+    """Returns the fault's text or "fine": short overruns may stay in padding between the variables."""
     try:
         call()
     except cwrapjit.Fault as fault:
@@ -304,7 +304,7 @@ def test_local_arrays_that_are_overrun(how: str, python_h: bool) -> None:
     sys.version_info >= (3, 14), reason="this CPython knows its thread's stack, and code stays there"
 )
 def test_overruns_inside_of_each_other_and_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Printing runs Python, whose frames are between."""
+    """The outer function prints, so frames of Python lie between the two."""
     f, found = overrun("libc"), []
     text = 'printf("%d", item__x()); char local[8]; memset(local, 1, item__x()); item__y() = 1; return true;'
     outer = wrap_signature("x() -> y()", {np.int32: text}, header="#include <string.h>\n", debug=True)
@@ -333,7 +333,7 @@ def test_overruns_inside_of_each_other_and_in_threads(monkeypatch: pytest.Monkey
 @pytest.mark.plain("sanitizers have handlers of their own, and other ends of processes")
 @pytest.mark.parametrize("room", ["", "resource.setrlimit(resource.RLIMIT_AS, (size, size))"])
 def test_overruns_never_hang(room: str) -> None:
-    """Also where there is no memory for another stack: then the process may end, by the signal."""
+    """This also holds if there is no memory for another stack: then the process may end by the signal."""
     done = python(
         f"""{SETUP}
 import resource
@@ -386,7 +386,7 @@ def test_lines_of_traps_and_of_calls_of_wild_pointers(what: str) -> None:
 
 @pytest.mark.parametrize("gil", [None, True, False])
 def test_faults_in_many_threads(gil: bool | None) -> None:
-    """Some of 1 slice, with the GIL; some of many, without it."""
+    """Calls of one slice keep the GIL; calls of many release it."""
     f = faulting("zero", gil=gil)
     long = np.tile(GOOD, (20_000, 1))
     bad = np.concatenate([long, np.full((1, 6), 7, np.int32)])
@@ -420,7 +420,7 @@ def test_threads_are_one_in_debug_mode() -> None:
     ],
 )
 def test_the_gil_that_code_took_or_gave_itself(gil: bool | None, before: str, after: str) -> None:
-    """Left in the middle of Py_BEGIN_ALLOW_THREADS, or behind PyGILState_Ensure()."""
+    """The fault leaves the code after Py_BEGIN_ALLOW_THREADS, or after PyGILState_Ensure()."""
     code = f"{before} item__output() = 1 / (int)item__a(); {after} return true;"
     f = wrap(((),), (), code, header="#include <Python.h>\n", gil=gil, debug=True)
     assert f(1.0) == 1
@@ -431,7 +431,7 @@ def test_the_gil_that_code_took_or_gave_itself(gil: bool | None, before: str, af
 
 
 def test_calls_inside_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault of a function that printing calls is that function's."""
+    """If a slice prints, and a function called by that faults, the fault belongs to the inner function."""
     inner, faults = faulting("null"), []
     outer = wrap_signature(
         "x() -> y()", {np.int32: 'printf("x");\nitem__y() = 1 / item__x(); return true;'}, debug=True
@@ -547,7 +547,7 @@ READERS: dict[str, Any] = {
 @pytest.mark.quick
 @pytest.mark.parametrize("how", READERS)
 def test_reads_around_inputs(how: str) -> None:
-    """Just behind the array, and far behind; with "left", in front of it."""
+    """Reads are right behind the array and far behind it; with "left", in front of it."""
     x = ar(3) + 7
     for debug, indices in ((True, (3, 4, 100_000, 5_000_000)), ("left", (-1, -2, -100_000))):
         f = READERS[how](READS, debug)
@@ -623,7 +623,7 @@ def test_copies_are_aligned_and_the_same(dtype: Any) -> None:
 
 @pytest.mark.parametrize("how", ["vectorize", "source", "sources"])
 def test_reads_around_what_is_updated_in_place(how: str) -> None:
-    """What was written before the fault stays."""
+    """Elements that were written before the fault stay."""
     head = "void f(int n, INOUT double x[n], int k)"
     text = head + "\n{\n    for (int i = 0; i < k; i++)\n        x[i] = x[i] + 1;\n}\n"
     if how == "sources":
@@ -639,7 +639,7 @@ def test_reads_around_what_is_updated_in_place(how: str) -> None:
 
 
 def test_structs_by_value_are_not_read_beyond() -> None:
-    """But that libtcc passes them in words of eight bytes."""
+    """libtcc reads structs that are passed by value in words of eight bytes. That must not be a fault."""
     for members, total in (("int a, b, c;", "x.a + x.b + x.c"), ("signed char a[3];", "x.a[0] + x.a[2]")):
         dtype = np.dtype([(each, np.int32) for each in "abc"] if "int" in members else [("a", np.int8, 3)])
         text = f"""typedef struct {{ {members} }} rec;
@@ -659,7 +659,7 @@ KEEPING = {
 
 @pytest.mark.parametrize("where", KEEPING)
 def test_what_keeps_addresses_gets_no_copies(where: str) -> None:
-    """The slice before is read in the next one: no copy of it is there any more."""
+    """Each slice reads the slice before it through a stored address. A copy would be gone by then."""
     options: dict[str, Any] = dict(KEEPING[where])
     keep = options.pop("keep")
     text = f"item__y() = {keep} ? *{keep} : -1; {keep} = data_slice__x; return true;"
@@ -696,7 +696,7 @@ def test_an_input_that_is_not_there_is_found_by_the_code(tmp_path: pathlib.Path)
         fault = refuses(cwrapjit.Fault, lambda f=f: f(np.asarray(x), 0), "SIGBUS", ", line ")
         assert fault.address == x.ctypes.data + 4096
         assert fault.lineno == 5 + LINES_BEFORE["sources"] * (f is functions[-1])
-    x = None  # its end may write to it
+    x = None  # as closing it may write to it
 
 
 # ---- outputs ------------------------------------------------------------------------------------------
@@ -705,7 +705,7 @@ def test_an_input_that_is_not_there_is_found_by_the_code(tmp_path: pathlib.Path)
 @pytest.mark.parametrize("shape", [(), (2, 3)])
 @pytest.mark.parametrize("offset", [-16, -1, 0, 8, 200])
 def test_writes_around_new_outputs(shape: tuple[int, ...], offset: int) -> None:
-    """By pointers, which nobody checks."""
+    """The code writes through pointers, which are not checked."""
     code = """item__y() = item__x();
         npy_intp at = (npy_intp)item__where();
         if(at) ((char *)data_slice__y)[at < 0 ? at : at - 1 + sizeof_element__y] = 0;
@@ -794,7 +794,7 @@ FAR = {
 @pytest.mark.quick
 @pytest.mark.parametrize("how", FAR)
 def test_writes_far_from_new_outputs(how: str) -> None:
-    """They would meet what belongs to others, and end the process later."""
+    """Without debug=True such writes would damage other objects, and the process would end later."""
     f = FAR[how]()
     assert f(3, 0)[0].tolist() == [1, 1, 1]
     by_libc = [] if "CWRAPJIT_SANITIZED" in os.environ else [7]  # a sanitizer's memset() ends the process
@@ -812,7 +812,7 @@ def test_writes_far_from_new_outputs(how: str) -> None:
 
 @pytest.mark.parametrize("members", ["float a, b, c;", "signed char a[3];"])
 def test_new_structs_by_value_are_not_read_beyond(members: str) -> None:
-    """As libtcc passes them in words of eight bytes: the last item's word is behind the array."""
+    """libtcc passes structs in words of eight bytes: the last item's word reaches behind the array."""
     text = f"""typedef struct {{ {members} }} rec;
 static rec same(rec x) {{ return x; }}
 void f(int n, long k, OUT rec y[n])
@@ -874,7 +874,7 @@ def count_mappings() -> int:
     "how", [pytest.param(how, marks=pytest.mark.quick) if how == "library" else how for how in RESULTS]
 )
 def test_results_that_are_kept_cost_no_mappings(how: str) -> None:
-    """Only the newest are guarded: of the others the memory stays, and what it holds."""
+    """Only the newest results are guarded. The older ones keep their memory and contents."""
     f = RESULTS[how]()
     first = count_mappings()
     kept = [f(k) for k in range(600)]
@@ -908,7 +908,7 @@ def test_elements_that_nobody_wrote(code: str, shape: tuple[int, ...]) -> None:
         )
         fault = refuses(cwrapjit.Fault, lambda x=x: f(x), words)
         assert fault.signal is None
-        if shape == (3, 5) and code == "d":  # an output that lies as its input
+        if shape == (3, 5) and code == "d":  # the output has the input's layout
             refuses(cwrapjit.Fault, lambda x=x: f(np.asfortranarray(x)), words)
     out = np.zeros(shape, dtype)
     f(x, out=out)
@@ -954,7 +954,7 @@ def test_results_are_ordinary_arrays(tmp_path: pathlib.Path) -> None:
 
 
 class Text(cg.COp):
-    """An op of an int64 whose C text is given: $x, $y and $fail in it are the names of this use."""
+    """An op of an int64 with the given C text. In it $x, $y and $fail stand for the names of the node."""
 
     def __init__(self, code: str, result: Any = None) -> None:
         self.code = code
@@ -1012,7 +1012,7 @@ MAKE = """npy_intp n = $LENGTH;
 
 
 def making(length: str, letter: str, rest: str = "") -> str:
-    """The code of an op that makes its array."""
+    """Returns C code of an op that allocates its array."""
     return MAKE.replace("$LENGTH", length).replace("$LETTER", letter) + rest
 
 
@@ -1028,7 +1028,7 @@ def test_unwritten_elements_of_the_arrays_of_graphs(dtype: str, letter: str, mod
     refuses(cwrapjit.Fault, lambda: g(0), "element 0 in its memory was never written")
     assert g(3).tolist() == [0, 0, 0]
     x = cg.int64("x")
-    inner = cwrapjit.link([x], Text(code, kind)(x) * 2, debug=True, mode=mode)  # may be written to later
+    inner = cwrapjit.link([x], Text(code, kind)(x) * 2, debug=True, mode=mode)  # later ops may fill it
     assert inner(2).shape == (3,)
 
 
@@ -1057,7 +1057,7 @@ def test_small_numbers_of_the_arrays_of_graphs_are_not_looked_at() -> None:
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_faults_of_library_functions(kind: str, tmp_path: pathlib.Path) -> None:
-    """By numbers alone, and with arrays."""
+    """The fault happens in a function of numbers, and in one with arrays."""
     source = tmp_path / "lib.c"
     source.write_text(
         "#include <stdlib.h>\n#include <string.h>\n#include <stddef.h>\ntypedef ptrdiff_t npy_intp;\n"
@@ -1093,7 +1093,7 @@ def test_writes_around_the_results_of_library_functions() -> None:
 
 @pytest.mark.quick
 def test_faults_of_libraries_of_another_compiler(tmp_path: pathlib.Path) -> None:
-    """Nobody knows their lines; the library's name is told."""
+    """Lines are not known; the message names the library."""
     text = "int f(int x) { return 100 / x; }\nint g(long at) { return *(volatile int *)at; }"
     lib = from_shared(text, tmp_path, debug=True)
     f, g = lib.function("int f(int x)", gil=True), lib.function("int g(long at)")
@@ -1192,7 +1192,7 @@ def fault():
 """
 
 
-ORDERS = {"none": 0, "before": 1, "after": 1, "both": 1, "off again": 0}  # how often faulthandler tells of it
+ORDERS = {"none": 0, "before": 1, "after": 1, "both": 1, "off again": 0}  # reports by faulthandler
 HOWS = {
     "plain(np.int32(0))": signal.SIGFPE,
     "ctypes.string_at(0)": signal.SIGSEGV,
@@ -1207,7 +1207,7 @@ HOWS = {
     [*((order, "plain(np.int32(0))") for order in ORDERS), *(("before", how) for how in list(HOWS)[1:])],
 )
 def test_other_faults_end_the_process_as_ever(order: str, how: str) -> None:
-    """And faulthandler, enabled before or after the first call, tells of them once."""
+    """faulthandler reports them once, whether it was enabled before or after the first call."""
     enable, disable = "faulthandler.enable()", "faulthandler.disable()"
     before = enable if order in ("before", "both", "off again") else ""
     after = {"after": enable, "both": f"{disable}; {enable}", "off again": disable}.get(order, "")
@@ -1262,7 +1262,7 @@ PYTHONS_FAULTS = {
 @pytest.mark.plain("sanitizers have handlers of their own, and other ends of processes")
 @pytest.mark.parametrize("what", PYTHONS_FAULTS)
 def test_nothing_jumps_over_python(what: str) -> None:
-    """A fault in Python's own code, which a snippet may have called, ends the process."""
+    """A fault in Python's own code ends the process, even if a snippet called that code."""
     broken = """
 class Broken:
     def write(self, text):
@@ -1279,7 +1279,7 @@ faulthandler.enable()
 
 @pytest.mark.quick
 def test_a_handler_of_somebody_elses_goes_on() -> None:
-    """One that mends what it is called for, in a thread that is not inside of such a call."""
+    """Signals outside guarded calls go to the handlers that were set before or after the first call."""
     done = python(
         SETUP
         + """
@@ -1304,7 +1304,7 @@ print(signals == [signal.SIGFPE, signal.SIGILL, signal.SIGILL])
 
 
 def test_random_faults_leave_nothing_behind() -> None:
-    """A few hundred of all kinds in turn; trust_faults.py injects as many as are asked for."""
+    """Injects a few hundred faults of all kinds; trust_faults.py can inject more."""
     from trust_faults import inject
 
     survived = inject(300, seed=1)

@@ -1,4 +1,4 @@
-"""How arguments are bound, by one rule everywhere; extra arguments: parse codes, defaults, what C sees."""
+"""Tests how arguments are bound, the same in all front ends, and extra arguments: codes, defaults, types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import cwrapjit.graph as cg
 
 
 def seed(**kw: Any) -> Any:
-    """The inner product of the seed with its two scales."""
+    """Returns the seed's inner product with its two scales."""
     body = INNER.replace("return true;", "item__output() *= *scale * atof(scale_string); return true;")
     validate = r"""
     if(scale_string == NULL)
@@ -32,7 +32,7 @@ def seed(**kw: Any) -> Any:
 def one(
     c_type: str, default: str, code: str, expression: str = "*v", dtype: Any = np.int64, **kw: Any
 ) -> Any:
-    """f(v=default) gives `expression` as dtype."""
+    """Returns a function f(v=default) that gives `expression` as dtype."""
     body = {dtype: f"item__output() = {expression}; return true;"}
     return wrap((), (), body, extra_args=((c_type, "v", default, code),), **kw)
 
@@ -294,7 +294,7 @@ def test_all_kinds_together_in_every_order() -> None:
         ("int", "i", 2**30, "*{0} == 1 << 30"),
     ]
     for turn in range(len(kinds)):
-        order = (kinds[turn:] + kinds[:turn]) * 11  # 99 of them
+        order = (kinds[turn:] + kinds[:turn]) * 11  # 99 extra arguments
         extras = [(c_type, f"e{i}", "0", code) for i, (c_type, code, _, _) in enumerate(order)]
         test = " && ".join(f"({check.format(f'e{i}')})" for i, (_, _, _, check) in enumerate(order))
         f = wrap((), (), {np.int32: f"item__output() = {test}; return true;"}, extra_args=extras)
@@ -360,7 +360,7 @@ def graph() -> Any:
 
 
 FRONT_ENDS = (function_of_slices, function_of_a_library, graph)
-# What a call says, behind "NAME(): ".
+# Messages of calls, without the leading "NAME(): ".
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "too many": (lambda f: f(1.0, 2.0, 3.0), "takes 2 positional arguments but 3 were given"),
     "unknown": (lambda f: f(1.0, 2.0, z=3.0), "got an unexpected keyword argument 'z'"),
@@ -390,7 +390,7 @@ def test_what_does_not_fit_is_refused_in_the_same_words(make: Callable[[], Any],
 @pytest.mark.row("N18")
 @pytest.mark.parametrize("make", FRONT_ENDS)
 def test_keywords_that_nobody_interned(make: Callable[[], Any]) -> None:
-    """A name is found by what it says, not only by identity."""
+    """Names match by their text, not only by identity."""
     f = make()
     x, z = ("".join(part) for part in (("", "x"), ("z", "z")))
     assert f(**{x: 3.0, "y": 1.0}) == 2.0

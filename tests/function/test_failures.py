@@ -1,4 +1,4 @@
-"""What snippets raise, what outputs then hold; what they print comes through sys.stdout, in order."""
+"""Tests exceptions that snippets raise, outputs after them, and printing, which goes through sys.stdout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers import ar, refuses, same, says, wrap
 
-# Doubles a, and fails where it is negative.
+# Doubles a, and fails if it is negative.
 DOUBLES = """
     if (item__a() < 0)
         FAIL
@@ -145,7 +145,7 @@ def test_unicode_names_in_our_own_messages() -> None:
 @pytest.mark.row("N18i", "N54")
 def test_long_texts_arrive_whole_and_bytes_that_are_no_text_break_nothing() -> None:
     f = failing('{ PyErr_SetString(PyExc_ValueError, "bad \\xff byte"); return false; }')
-    with pytest.raises(ValueError):  # or its subclass UnicodeDecodeError, as CPython decides
+    with pytest.raises(ValueError):  # or UnicodeDecodeError, a subclass; CPython decides
         f(-1.0)
     assert f(1.0) == 2
     long = "{ static char text[100001]; memset(text, 'x', 100000); "

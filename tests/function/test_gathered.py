@@ -1,4 +1,4 @@
-"""Arguments that do not lie as C wants them: types, byte orders, strides, places."""
+"""Tests arguments whose type, byte order, strides or alignment differ from what the C text needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from helpers import ar, refuses, wrap_signature
 
 import cwrapjit
 
-NUMBERS = "?bBhHiIlLfdgFDG"  # float16 is converted as a whole
+NUMBERS = "?bBhHiIlLfdgFDG"  # without float16, which is converted as a whole
 SUM = """double sum(int n, const double x[n]) {
     double total = 0;
     for (int i = 0; i < n; i++)
@@ -27,7 +27,7 @@ EDGES = "void edges(int n, int m, const double x[n][m], OUT double y[2][m]) {\
 
 
 def some(dtype: Any, count: int = 700) -> np.ndarray:
-    """Numbers all over what a type has."""
+    """Returns numbers from the whole range of a type."""
     rng, wanted = np.random.default_rng(1), np.dtype(dtype)
     if wanted.kind == "b":
         return rng.integers(0, 2, count).astype(wanted)
@@ -46,7 +46,7 @@ def unaligned(x: np.ndarray) -> np.ndarray:
 
 
 def layouts(x: np.ndarray) -> list[np.ndarray]:
-    """The same numbers, elsewhere and otherwise."""
+    """Returns the same numbers with other strides, alignment and byte order."""
     wide = np.repeat(x, 2, axis=-1)
     return [
         wide[..., ::2],
@@ -108,7 +108,7 @@ def test_slices_of_two_axes() -> None:
     out = np.zeros((2, 3, 2, 10), ">f8")[..., ::2]
     assert f(x, out=out) is out
     np.testing.assert_array_equal(out, wanted)
-    one = np.broadcast_to(x[:, :, :, :1], x.shape)  # all strides of an axis are 0
+    one = np.broadcast_to(x[:, :, :, :1], x.shape)  # all strides of the last axis are 0
     np.testing.assert_array_equal(f(one), one[:, :, [0, -1]])
 
 
@@ -147,7 +147,7 @@ def test_what_is_updated_is_written_back() -> None:
         f(given)
         np.testing.assert_array_equal(given, wanted)
         given[...] = x
-        np.testing.assert_array_equal(base, before)  # and nothing beside it was touched
+        np.testing.assert_array_equal(base, before)  # nothing beside the view was changed
     refuses(TypeError, lambda: f(x.astype("f4")), "'x' is float32", 'cast="same_kind"')
     g = cwrapjit.vectorize(SCALE, cast="same_kind")
     y = x.astype("f4")
@@ -256,7 +256,7 @@ def test_cast_is_as_it_is_asked_for() -> None:
 def test_copies_are_counted_and_warned_of() -> None:
     f = cwrapjit.vectorize(SUM, copies="warn")
     x = np.arange(12.0).reshape(3, 4)
-    assert f(x).tolist() == f(x[::-1])[::-1].tolist()  # a slice that lies right is used in place
+    assert f(x).tolist() == f(x[::-1])[::-1].tolist()  # a contiguous slice is used in place
     half = np.zeros(4, "f2")
     for given, why in (
         (x[:, ::2], "it is float64, as it lies"),

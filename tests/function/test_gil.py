@@ -1,4 +1,4 @@
-"""The GIL: when it is released, what may be called without it, threads, and forks while compiling."""
+"""Tests when the GIL is released, what code may call without it, threads, and forks during a compilation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from helpers import INNER, ar, eventually, in_threads, python, refuses, same, sa
 
 import cwrapjit
 
-# Waits until another thread writes the flag: that thread is Python, so it needs the GIL. Gives up after two
-# minutes. Says that it is here to who gave an address for that.
+# Waits until another Python thread, which needs the GIL, sets the flag; gives up after two minutes. If
+# `begun` is an address, it first stores 1 there.
 WAIT = """
     const volatile npy_int64 *flag = data_slice__flag;
     if (*begun)
@@ -41,7 +41,7 @@ def waiter(extra: str = "", header: str = "", **kw: Any) -> Any:
     return wrap(((),), (), code, names=("flag",), extra_args=EXTRAS, header=HEADER + header, **kw)
 
 
-# PyGILState_Check(), called through its address: a snippet that names Python's functions keeps the GIL.
+# Calls PyGILState_Check() by its address: a snippet that names a Python function would keep the GIL.
 ASK = "item__output() = ((int (*)(void))*check)();"
 CHECK = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p).value
 
@@ -52,7 +52,7 @@ def asker(extra: str = "", header: str = "", **kw: Any) -> Any:
 
 
 def holds_the_gil(f: Any) -> bool:
-    """Whether the first call of f has the GIL in its slices. Only measured calls can be short ones."""
+    """Returns whether the first call of f has the GIL in its slices; later ones may be short, and keep it."""
     held = f(np.zeros(4, np.int64), check=CHECK).tolist()
     assert held in ([0] * 4, [1] * 4)
     return bool(held[0])
@@ -75,7 +75,7 @@ def test_other_threads_run_during_a_long_call_of_short_slices(options: dict[str,
 
     thread = threading.Thread(target=other)
     thread.start()
-    # Each slice waits for the flag for 2 ms at most; one that saw it is the proof.
+    # Each slice waits for the flag for at most 2 ms; it is enough that one sees it.
     told = f(np.broadcast_to(flag, 100_000), rounds=2)
     thread.join()
     assert told[-1] == 1 and len(counts) == 200
@@ -201,7 +201,7 @@ def test_code_stays_while_a_call_runs_in_it() -> None:
     assert eventually(lambda: bool(begun))
     m.function("f", Ccode_slice_eval={SETS: "item__output() = -1; return true;"}, **kw)
     gc.collect()
-    for i in range(20):  # new code wants the old one's place
+    for i in range(20):  # new code that may reuse the old code's memory
         wrap(((),), (), f"item__output() = {i}; return true;")
     flag[...] = 1
     thread.join()

@@ -1,6 +1,6 @@
-"""What messages of functions say, word for word: what is wrong, its class, the whole text.
+"""Tests the messages of functions word for word: the fault, its class, the whole text.
 
-Tests elsewhere ask for one word that tells a refusal from others.
+Other files check only for a word that identifies the message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 
 
 def define(**changes: Any) -> Any:
-    """A sound definition of f(left(n), right(n)) with changes."""
+    """Defines a valid f(left(n), right(n)), with changes."""
     arguments: dict[str, Any] = {
         "name": "f",
         "args_input": ("left", "right"),
@@ -34,13 +34,13 @@ def define(**changes: Any) -> Any:
 
 # ---- definitions ----------------------------------------------------------------------------------
 
-# What a value is given for.
+# Maps a place to the arguments that put a value there.
 MAKERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "right": lambda shape: {"prototype_input": (("n",), shape)},
     "extra": lambda extra: {"extra_args": (extra,)},
     "key": lambda key: {"Ccode_slice_eval": {key: NOTHING}},
 }
-# By that and the message's beginning.
+# The keys are such a place and the beginning of the message.
 DEFINITIONS: dict[tuple[str, str], list[tuple[Any, type[Exception], str]]] = {
     ("right", "prototype_input for 'right'"): [
         ((-1,), ValueError, ": dim 0 is negative: -1"),
@@ -247,7 +247,7 @@ SIGNATURES: list[tuple[str, int, str]] = [
 @pytest.mark.quick
 @pytest.mark.row("K07")
 def test_faults_of_signatures_have_their_place() -> None:
-    """Which counts characters, not bytes."""
+    """The position counts characters, not bytes."""
     for text, place, word in SIGNATURES:
         shown = f"t.f(): signature: {word} at position {place}\n    {text}\n    {' ' * place}^"
         says(ValueError, lambda text=text: wrap_signature(text, NOTHING), shown)
@@ -282,7 +282,7 @@ def test_what_is_wrong_in_several_options_together() -> None:
 @pytest.mark.quick
 @pytest.mark.row("N10i")
 def test_refusals_are_value_or_type_errors_for_anything_at_all() -> None:
-    """Whatever object is given for whatever argument, an exception is all that happens."""
+    """Whatever object an argument gets, the only result is an exception."""
     things: list[Any] = [
         *(None, 3, -1, 1.5, "x", b"x", (), [], {}, ("x",), ((),), (("x",),), object(), np.zeros(2)),
         *({1: 2}, {float: 3}, float, "\ud800", "\0"),

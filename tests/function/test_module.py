@@ -1,4 +1,4 @@
-"""module(), function() and signature=: names, docstrings, headers, sources; many modules side by side."""
+"""Tests module(), function() and signature=: names, docstrings, headers, sources; many modules at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import cwrapjit
 
 
 def scaled(module, name, body):
-    """A function x -> body over scalars in an existing module."""
+    """Adds a function x -> body of numbers to a module."""
     return module.function(name, signature="x() -> output()", Ccode_slice_eval={np.float64: body})
 
 
@@ -128,7 +128,7 @@ def test_any_names_work_also_those_that_c_or_the_wrapper_use():
 
 @pytest.mark.row("N08")
 def test_synopsis(capsys):
-    """The seed's, word for word where it matters: raw byte pointers, nothing included."""
+    """The code is the seed's, with raw byte pointers and without includes."""
     code = """
     double* out = (double*)data_slice__output;
     const int N = dims_slice__a[0];
@@ -176,7 +176,7 @@ def constant(m: Any, name: str, value: Any, **kw: Any) -> Any:
 
 @pytest.fixture
 def name() -> Iterator[str]:
-    """A module name that nobody has, unregistered afterwards."""
+    """Yields an unused module name, and unregisters it afterwards."""
     yield "cwj_registered_by_a_test"
     sys.modules.pop("cwj_registered_by_a_test", None)
 
@@ -390,11 +390,11 @@ def test_unicode_names():
     refuses(ValueError, lambda: f(ar(2, 3), out=np.zeros(5)), "summe", "must be 2", "got 5")
 
 
-# ---- definitions that are refused, and what else they may be ----
+# ---- definitions that are rejected, and unusual valid ones ------
 
 
 def define(m=None, **changes):
-    """A sound definition of f(left(n), right(n)) with changes."""
+    """Defines a valid f(left(n), right(n)), with changes."""
     arguments = {
         "name": "f",
         "args_input": ("left", "right"),

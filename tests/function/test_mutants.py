@@ -1,4 +1,4 @@
-"""What no test held until single places of the program were changed (tools/mutate.py): a test for each."""
+"""Tests for single changes of the program (tools/mutate.py) that no other test had found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BUSY = "for (volatile int i = 0; i < 30; i++); item__output() = item__a() + 1; r
 
 
 def test_threads_do_each_slice_once_and_none_behind_the_array() -> None:
-    """The last chunk of a shared call is as long as what is left."""
+    """The last chunk of a shared call contains the remaining slices only."""
     f = wrap(((),), (), BUSY, threads=2)
     memory = np.zeros(60_000)
     x = memory[:20_000]
@@ -31,7 +31,7 @@ def test_threads_do_each_slice_once_and_none_behind_the_array() -> None:
 
 
 def test_an_argument_that_a_later_one_moves() -> None:
-    """What the conversion of b did to a is what the call sees."""
+    """The call sees `a` as the conversion of b has left it."""
     f = wrap(((), ()), (), "item__output() = item__a() + item__b(); return true;")
     a = np.zeros(3)
 
@@ -45,7 +45,7 @@ def test_an_argument_that_a_later_one_moves() -> None:
 
 
 def test_a_list_of_outputs_that_the_call_empties(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The call holds the arrays, whatever becomes of the list."""
+    """The call holds references to the arrays, whatever happens to the list."""
     code = 'printf("here\\n"); item__output0() = item__a(); item__output1() = -item__a(); return true;'
     f = wrap(((),), ((), ()), code)
     outs = [np.zeros(3), np.zeros(3)]
@@ -65,19 +65,19 @@ def test_a_list_of_outputs_that_the_call_empties(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_array_whose_shape_changes_while_its_slices_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The call has the one that it began with: NumPy uses the memory of the old one again."""
+    """The call keeps its copy of the shape: NumPy reuses the memory of the old one."""
     code = 'if (item__a(0) < 0) printf("here\\n"); item__output() = dims_full__a[0]; return true;'
     f = wrap((("n",),), (), code)
     a = np.arange(12.0)
     for _ in range(100):
-        assert f(a) == 12  # the next is a quick call
+        assert f(a) == 12  # from the second one on, calls are quick
     a[0] = -1
     later: list[Any] = []
 
     class Reshapes(io.StringIO):
         def write(self, text: str) -> int:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
+                warnings.simplefilter("ignore", DeprecationWarning)  # NumPy 2.5 warns
                 a.shape = (3, 4)
             later.extend(np.zeros(7) for _ in range(20))
             return len(text)
@@ -89,7 +89,7 @@ def test_an_array_whose_shape_changes_while_its_slices_run(monkeypatch: pytest.M
 
 
 def test_the_stride_along_an_axis_of_one_is_no_matter() -> None:
-    """NumPy leaves any number there; items are aligned all the same."""
+    """NumPy allows any stride along an axis of length 1; the items are aligned nevertheless."""
     dtype = np.dtype([("x", "f8"), ("k", "i4")], align=True)
     f = wrap_signature("p() -> x()", {(dtype, "f8"): "item__x() = item__p().x + item__p().k; return true;"})
     made = np.array([(1.5, 2), (2.5, 3)], dtype)
@@ -98,7 +98,7 @@ def test_the_stride_along_an_axis_of_one_is_no_matter() -> None:
 
 
 def test_an_output_that_goes_because_another_needs_more() -> None:
-    """Of two new outputs the second has more axes than a quick call makes: the first is not kept."""
+    """The second new output has more axes than a quick call can make, so that call must free the first."""
     f = wrap_signature(
         "a(n) -> few(), many(n, n, n, n)",
         "item__few() = item__a(0); item__many(0, 0, 0, 0) = 1; return true;",
@@ -113,7 +113,7 @@ def test_an_output_that_goes_because_another_needs_more() -> None:
 
 
 def test_a_thread_gets_its_signal_stack_back() -> None:
-    """debug=True switches it for the length of a call."""
+    """debug=True replaces it during a call."""
 
     class Stack(ctypes.Structure):
         _fields_ = [("at", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
@@ -140,7 +140,7 @@ def test_a_thread_gets_its_signal_stack_back() -> None:
 
 
 def test_the_output_says_what_the_inputs_do_not() -> None:
-    """A letter of the output alone is the type of what out= gives."""
+    """If only the output has a type letter, out= gives that type."""
     total = cwrapjit.ReductionKernel("T x", "U y", "x", "a + b", "y = a", "0", "total", optimize="off")
     for dtype in (np.float32, np.int64):
         out = np.zeros(2, dtype)
@@ -148,7 +148,7 @@ def test_the_output_says_what_the_inputs_do_not() -> None:
 
 
 def test_lengths_in_a_product_stay_arguments_of_a_callback() -> None:
-    """a[n] says n, which Python is not told then; a[n * m] says neither."""
+    """a[n] gives n, so the callable does not get it; a[n * m] gives neither."""
     lib = from_c(
         "double call(double (*f)(int n, int m, const double *a))\n"
         "{ double a[] = {1, 2, 3, 4, 5, 6}; return f(2, 3, a); }"
@@ -160,7 +160,7 @@ def test_lengths_in_a_product_stay_arguments_of_a_callback() -> None:
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("kind", ["int%d_t", "int_least%d_t", "int_fast%d_t"])
 def test_integers_are_as_wide_as_the_compiler_has_them(kind: str, bits: int) -> None:
-    """All bits of one arrive and come back, of both signs."""
+    """Values with all bits used pass both ways, signed and unsigned."""
     one, other = kind % bits, "u" + kind % bits
     lib = from_c(
         f"{one} f({one} x) {{ return x; }}\n{other} g({other} x) {{ return x; }}\n"

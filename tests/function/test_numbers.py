@@ -1,7 +1,7 @@
-"""From a number in Python to a number in C: one rule for functions, libraries and graphs, in one table.
+"""Tests how a Python number becomes a C number: one rule for functions, libraries and graphs, in one table.
 
-Python's numbers are weak, as in NumPy, but that an int keeps its value: NumPy rounds those that a float does
-not have. NumPy's scalars and arrays of no dims are strong: their dtype casts safely, or is refused.
+Python's numbers are weak, as in NumPy, except that an int must keep its value; NumPy rounds ints that a float
+cannot represent. NumPy's scalars and 0-d arrays are strong: their dtype must cast safely.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from library_tools import from_shared
 import cwrapjit
 import cwrapjit.graph as cg
 
-# ---- the rule, told by NumPy ----------------------------------------------------------------------
+# ---- the rule, computed by NumPy ------------------------------------------------------------------
 
 
 class Outcome(NamedTuple):
-    value: Any = None  # of that dtype
-    warns: bool = False  # of infinity
+    value: Any = None  # of the C type's dtype
+    warns: bool = False  # that a float became infinite
     error: type[Exception] | None = None
-    word: str = ""  # of its message
+    word: str = ""  # of the error's message
 
 
 def real(dtype: Any) -> Any:
-    """The dtype of a complex number's parts, or itself: what makes numbers of it."""
+    """Returns the type of a complex dtype's parts, or of the dtype itself: its constructor takes numbers."""
     return dtype.type(0).real.dtype.type
 
 
 def holds(dtype: Any, number: int) -> bool:
-    """Has the type this very value?"""
+    """Returns whether the type has exactly this value."""
     if dtype.kind in "iu":
         return bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
     try:
         with np.errstate(over="ignore"):
             return int(real(dtype)(number)) == number
-    except (OverflowError, ValueError):  # infinite; or of more digits than Python reads
+    except (OverflowError, ValueError):  # infinite, or too many digits for Python to read
         return False
 
 
 def rule(value: Any, dtype: Any) -> Outcome:
-    """What becomes of a value for a C type of this dtype."""
+    """Returns what becomes of a value for a C type of this dtype."""
     ranks = "b", "iu", "f", "c"
     rank = next(i for i, kinds in enumerate(ranks) if dtype.kind in kinds)
     if isinstance(value, (np.generic, np.ndarray)):
@@ -235,7 +235,7 @@ DTYPES: dict[Callable[[str, Any], Any], list[str]] = {
 
 
 def outcome(call: Callable[[Any], Any], value: Any, wanted: Outcome, dtype: Any) -> str:
-    """What is not as wanted, or ""."""
+    """Returns what is wrong with the call, or ""."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
@@ -254,7 +254,7 @@ def outcome(call: Callable[[Any], Any], value: Any, wanted: Outcome, dtype: Any)
 def test_all_front_ends_have_the_one_rule(front: Callable[[str, Any], Any], name: str, lib: Any) -> None:
     call, dtype = front(name, lib), np.dtype(name)
     wrong = []
-    numeric = [value for value in STRONG if value.dtype.kind in "biufc"]  # a ValueError of arrays else
+    numeric = [value for value in STRONG if value.dtype.kind in "biufc"]  # those of others raise a ValueError
     for value in {extra: WEAK, array: [*WEAK, *numeric]}.get(front, [*WEAK, *STRONG, *OTHERS]):
         wanted = rule(value, dtype)
         fault = outcome(call, value, wanted, dtype)
@@ -281,7 +281,7 @@ def test_a_float_that_becomes_infinite_is_told_as_np_errstate_says(
 
 @pytest.mark.row("N09i", "N23i")
 def test_functions_are_strict_unless_cast_is_safe() -> None:
-    """There may be a type set for each dtype; the parameter of a library or a graph has one type."""
+    """A function may have a type set for each dtype; a parameter of a library or a graph has one type."""
     f = wrap(((),), (), {np.float64: COPY % "a"})
     for value in np.float32(1), np.array(1), np.int8(1), np.True_:
         refuses(TypeError, lambda value=value: f(value), f"'a' is {value.dtype}", "safe")

@@ -1,4 +1,4 @@
-"""The order in which slices run, how new outputs lie in memory, and slices that stand in the loop itself."""
+"""Tests the order of slices, the layout of new outputs, and slices whose text stands in the loop itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WITH_COOKIE = {(np.float64, np.int64): "item__output() = cookie->n++; return tru
 
 
 def layouts(shape: tuple[int, ...]) -> list[Any]:
-    """Arrays of one shape in many memory orders."""
+    """Returns arrays of one shape in many memory orders."""
     double = tuple(2 * n for n in shape)
     reverse = tuple(slice(None, None, -1) for _ in shape)
     return [
@@ -111,7 +111,7 @@ def test_after_a_failing_slice_those_behind_it_have_not_run() -> None:
 
 @pytest.mark.parametrize("shape", [(2,) * 12, (256, *(2,) * 9), (3, 4, 5, 6, 7)])
 def test_lines_of_the_cache_are_used_up_whatever_the_layouts(shape: tuple[int, ...]) -> None:
-    """Slices in a row share lines, of an operand in C order and of one in Fortran's."""
+    """Slices that run in a row share cache lines, of an operand in C order and of one in Fortran order."""
     both = {
         (np.int64, np.int64, np.int64): "item__output() = n++ + 0 * (item__a() + item__b()); return true;"
     }
@@ -134,7 +134,7 @@ SHORT_AXES = [(2,) * 13, (256, *(2,) * 8), (51, *(2,) * 8), (3, 4, 5, 6, 7, 2, 2
 
 
 def opposite(shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any, Any]:
-    """Two arrays of opposite orders, and one whose axes are mixed and turned."""
+    """Returns two arrays in opposite orders, and one with mixed and reversed axes."""
     count = np.arange(np.prod(shape)) % 100
     mixed = np.zeros((*shape[::2], *shape[1::2]), dtype)
     order = np.argsort([*range(0, len(shape), 2), *range(1, len(shape), 2)])
@@ -166,10 +166,10 @@ def test_many_short_axes_in_opposite_orders(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.row("N19i")
 def test_short_axes_run_as_long_ones_on_copies() -> None:
-    """Of the input that lies otherwise than the output."""
+    """The copies are of the input whose order differs from the output's."""
     where = {(np.float64, np.float64, np.int64): "item__output() = (npy_int64)&item__a(); return true;"}
     f = wrap(((), ()), (), where, unordered=True)
-    few = ((12,) * 4, (300, 400), (1000, 1500))  # or where blocks of longer axes do better
+    few = ((12,) * 4, (300, 400), (1000, 1500))  # too few axes, or cutting in blocks is faster
     for shape, copied in (((2,) * 13, True), ((3, 8, 4, 5, 7, 6), True), *((each, False) for each in few)):
         a, b, _ = opposite(shape, np.float64)
         first, inside = a.ctypes.data, f(a, b)
@@ -179,7 +179,7 @@ def test_short_axes_run_as_long_ones_on_copies() -> None:
             assert np.unique(inside).size <= 1024, "in one place"
 
 
-# ---- where new outputs lie ----
+# ---- layout of new outputs ----
 
 
 ADD = "item__output() = item__a() + item__b(); return true;"
@@ -191,7 +191,7 @@ add_in_order = wrap(((), ()), (), TYPES, Ccode_cookie_struct="int slices_may_wri
 
 @st.composite
 def views(draw: Any, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
-    """An array that broadcasts to shape, cut out of another: permuted, with steps, flipped, stretched."""
+    """Draws an array that broadcasts to shape: a view with permuted, strided, reversed and stretched axes."""
     order = draw(st.permutations(range(len(shape))))
     steps = [draw(st.sampled_from([1, 1, 1, 2, -1, -2])) for _ in shape]
     base = np.zeros([shape[axis] * abs(steps[axis]) for axis in order], dtype)
@@ -206,7 +206,7 @@ def views(draw: Any, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
 
 
 def geometry(array: Any) -> list[tuple[int, int]]:
-    """Lengths and strides of the axes that have more than one element."""
+    """Returns lengths and strides of the axes longer than 1."""
     return [(n, stride) for n, stride in zip(array.shape, array.strides, strict=True) if n > 1]
 
 
@@ -258,7 +258,7 @@ def test_core_dims_keep_c_order() -> None:
     assert copy(x).flags.c_contiguous
 
 
-# ---- slices in the loop itself ----
+# ---- slices whose text stands in the loop ----
 
 
 def is_inlined(f: object) -> bool:

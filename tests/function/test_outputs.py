@@ -1,4 +1,4 @@
-"""What comes back, out= of all kinds, and output_dims=: lengths that are computed from those of inputs."""
+"""Tests results, all kinds of out=, and output_dims=: lengths that are computed from those of inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leaks import keeps_nothing
 
 import cwrapjit
 
-# a(n), b(n) -> their inner product, their outer product
+# Computes the inner and the outer product of a(n) and b(n).
 BOTH = """
     item__output0() = 0;
     for (int i = 0; i < dims_slice__a[0]; i++) {
@@ -269,7 +269,7 @@ def expected(x: Any) -> Any:
 
 
 def length(expression: str, **kw: Any) -> Any:
-    """What an expression over n and k comes to: n, k -> int."""
+    """Returns a function n, k -> int that evaluates an expression of them as output_dims= does."""
     f = wrap_signature("a(n), b(k) -> output(m)", COUNT, output_dims={"m": expression}, **kw)
     return lambda n, k=1: len(f(np.zeros(n), np.zeros(k)))
 
@@ -295,7 +295,7 @@ def test_pairwise_distances_without_out(options):
 @pytest.mark.row("K08")
 def test_out_must_have_the_computed_length():
     f = distances()
-    for _ in range(3):  # the quick way, too
+    for _ in range(3):  # later calls are quick
         error = refuses(ValueError, lambda: f(ar(4, 2), out=np.empty(5)), "t.f()", "'output'", "'m'")
         assert "must be 6, which is n*(n-1)/2 with n = 4, got 5" in str(error)
         assert same(f(ar(4, 2), out=np.empty(6)), expected(ar(4, 2)))
@@ -334,7 +334,7 @@ def test_all_operators_are_those_of_c(text, python):
         assert f(n, k) == python(int(n), int(k)), (n, k)
 
 
-# An expression in C's and in Python's words, with the value that both must have.
+# Draws an expression as C text and as Python text, with the same value.
 def expressions() -> Any:
     leaf = st.one_of(st.integers(0, 9).map(str), st.sampled_from("nk"))
 
@@ -355,7 +355,7 @@ def expressions() -> Any:
 @settings(max_examples=50, deadline=None)
 @given(expressions(), st.integers(0, 5), st.integers(0, 5))
 def test_random_expressions_are_what_c_says(text, n, k):
-    size = f"({text}) % 50 * (({text}) % 50)"  # never negative
+    size = f"({text}) % 50 * (({text}) % 50)"  # a square, so not negative
     header = """
         static npy_intp cwj_least(npy_intp a, npy_intp b) { return a < b ? a : b; }
         static npy_intp cwj_most(npy_intp a, npy_intp b) { return a > b ? a : b; }"""
@@ -400,7 +400,7 @@ def test_what_has_no_length_is_refused():
     refuses(ValueError, lambda: length("n >> k - 2")(3, 1), "shifts by a count")
     with pytest.raises((ValueError, MemoryError), match=r"t\.f\(\)"):
         length(f"{big} + 1")(1)
-    # the same with out=, which cannot make it right
+    # out= cannot correct a negative length
     g = wrap_signature("a(n) -> output(m)", COUNT, output_dims={"m": "n - 2"})
     refuses(ValueError, lambda: g(np.zeros(1), out=np.zeros(1)), "n - 2 is -1")
     assert same(g(np.zeros(4), out=np.zeros(2)), ar(2))
@@ -484,7 +484,7 @@ def test_several_dims_and_outputs_beside_dims_that_only_out_has():
     refuses(ValueError, lambda: g(np.zeros(3), out=(np.empty(3), np.empty((5, 3)))), "must be 4")
     names = wrap_signature("a(min, max) -> output(m)", COUNT, output_dims={"m": "min * max"})
     assert same(names(ar(2, 3)), ar(6)), "which are functions elsewhere"
-    # a dim that two outputs have, an input that lacks its dim, and prototypes in place of a signature
+    # Two outputs share a dim, an input lacks its dim, and prototypes replace the signature.
     h = wrap((("n",),), (("m",), ("m", 2)), "return true;", output_dims={"m": "n + 1"})
     assert [each.shape for each in h(1.0)] == [(2,), (2, 2)]
     refuses(ValueError, lambda: h(1.0, out=(np.empty(2), np.empty((3, 2)))), "'m'", "must be 2", "got 3")

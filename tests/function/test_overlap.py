@@ -1,4 +1,4 @@
-"""Arrays that are written to: outputs, arguments updated in place or shared; memory that must not be."""
+"""Tests arrays that are written to (outputs, inout and shared arguments), and memory that must not be."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ UPDATE = cwrapjit.vectorize("void add(INOUT double *x, double by) { *x += by; }"
 
 @given(st.data())
 def test_elements_are_apart_or_not(data: Any) -> None:
-    """As a count of the elements says, whatever the strides are."""
+    """A count of the writes to each element tells whether elements overlap."""
     ndim = data.draw(st.integers(1, 4))
     shape = data.draw(st.tuples(*[st.integers(1, 4)] * ndim))
     strides = data.draw(st.tuples(*[st.integers(-9, 9)] * ndim))
@@ -175,7 +175,7 @@ def test_two_outs_must_not_share() -> None:
     refuses(ValueError, lambda: f(ar(4), out=(o[:4], o[3:7])), "t.f", "output0", "output1")
     f(ar(4), out=(o[::2], o[1::2]))
     assert o.tolist() == [0, -0.0, 1, -1, 2, -2, 3, -3]
-    for _ in range(5):  # short calls, too
+    for _ in range(5):  # later calls are short
         f(ar(4), out=(o[:4], o[4:]))
         refuses(ValueError, lambda: f(ar(4), out=(o[:4], o[:4])), "t.f", "output0", "output1")
 
@@ -187,7 +187,7 @@ def test_one_element_is_no_view_of_several_in_its_memory() -> None:
         (np.complex128, np.float64, np.float64): "item__output() = creal(item__a()) + item__b(); return true;"
     }
     f, number, x = wrap(((), ()), (), code, header="#include <complex.h>"), np.array(1 + 2j), np.ones(2)
-    for _ in range(5):  # short calls, too
+    for _ in range(5):  # later calls are short
         assert f(number, x, out=np.zeros(2)).tolist() == [2, 2]
         refuses(ValueError, lambda: f(number, x, out=number.reshape(1).view(float)), "t.f", "'a'", "'output'")
 
@@ -213,21 +213,21 @@ def test_other_dtypes_of_the_same_memory_are_seen() -> None:
     assert f(x[2:].view(np.int32)[:2], out=x[:2]).tolist() == [0, 0]
 
 
-# ---- against NumPy's exact answer -----------------------------------------------------------------
+# ---- compared with NumPy's exact answer -----------------------------------------------------------
 
 ROOM = 60
 
 
 @st.composite
 def pairs(draw: Any) -> tuple[Any, Any]:
-    """Two views of one shape in one buffer, each without internal overlap."""
+    """Draws two views of one shape in one buffer, neither with internal overlap."""
     shape = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
     buffer = np.arange(ROOM, dtype=np.float64)
     return tuple(_view(draw, buffer, shape) for _ in "ab")  # type: ignore[return-value]
 
 
 def _view(draw: Any, buffer: Any, shape: tuple[int, ...]) -> Any:
-    """Dims get strides from the smallest on, each stepping over the ones before it."""
+    """Draws strides from the smallest up, each at least as long as the dims so far."""
     strides, reach = [0] * len(shape), 1
     for axis in draw(st.permutations(range(len(shape)))):
         step = reach * draw(st.integers(1, 2))
@@ -318,7 +318,7 @@ def test_a_strided_inout_is_updated_where_it_is(add):
 @pytest.mark.quick
 @pytest.mark.row("K09")
 def test_an_inout_is_not_stretched_by_broadcasting(add):
-    """Each of its elements would be updated several times."""
+    """Otherwise each element would be updated several times."""
     x = np.zeros(3)
     refuses(ValueError, lambda: add(x, ar(2, 3)), "t.f", "'a'", "must be 2")
     assert not x.any()

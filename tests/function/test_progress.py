@@ -1,4 +1,4 @@
-"""Calls that last: a bar for each, fed by slices that are finished; Ctrl-C and signals between slices."""
+"""Tests progress(): long calls report finished slices to a bar; Ctrl-C and signals act between slices."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ import cwrapjit.graph as cg
 from cwrapjit import _cwrapjit
 
 SLEEP = "int usleep(unsigned int);"
-# A slice of one millisecond: 300 of them last for three reports. MANY, for a minute, are for calls that
-# are ended before.
+# SLOW is a slice of one millisecond. COUNT slices last for three reports; MANY slices, a minute, are for
+# calls that a test ends early.
 SLOW = "usleep(1000); item__output() = item__a() + 1; return true;"
 COUNT = 300
 MANY = 60_000
@@ -31,7 +31,7 @@ PAUSE = SLEEP + "static double pause(double x) { usleep(1000); return x; }"
 
 
 class Bar:
-    """Keeps what it is told."""
+    """A bar that records its updates."""
 
     def __init__(self, **options: Any) -> None:
         self.options = options
@@ -51,7 +51,7 @@ class Bar:
 
 
 class Bars(list[Bar]):
-    """Makes bars, and keeps them."""
+    """A factory that records the bars it makes."""
 
     def __init__(self, kind: Callable[..., Bar] = Bar) -> None:
         self.kind = kind
@@ -89,13 +89,13 @@ def test_a_call_that_lasts_has_one_bar_of_its_slices(options: dict[str, Any]) ->
     body = SLOW.replace("item__a()", "item__a(0)") if "windows" in options else SLOW
     f, bars = slow(body=body, **options), Bars()
     with cwrapjit.progress(bar=bars, after=0):
-        for _ in range(2):  # of the second one it is known what slices cost
+        for _ in range(2):  # for the second call the cost of slices is known
             assert f(np.zeros(COUNT)).tolist() == [1] * COUNT
     assert [bar.options["total"] for bar in bars] == [COUNT, COUNT]
     assert all(map(finished, bars))
     for bar in bars:
         assert bar.options["desc"] == "slow" and bar.options["unit"] == "slice"
-        # Two threads are done in half the time. Without a compiler beside them that is two steps.
+        # Two threads need half the time, which is two reports if no compiler runs beside them.
         assert len(bar.steps) >= (2 if options.get("threads") == 2 else 3) and min(bar.steps) > 0
 
 
@@ -160,7 +160,7 @@ def test_a_block_is_its_threads_own() -> None:
             f(np.zeros(COUNT))
 
     threads = [threading.Thread(target=work, args=(own,)) for own in bars[:2]]
-    # A context of its own, as threads have by default before Python 3.14.
+    # Before Python 3.14 each thread has its own context by default.
     threads.append(threading.Thread(target=contextvars.Context().run, args=(f, np.zeros(COUNT))))
     with cwrapjit.progress(bar=bars[2], after=0):
         for thread in threads:
@@ -269,7 +269,7 @@ def test_an_error_of_close_does_not_hide_the_calls(monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def stopping() -> Iterator[type[BaseException]]:
-    """What SIGUSR1 raises."""
+    """Yields the exception class that SIGUSR1 raises."""
 
     class Stop(BaseException):
         pass
@@ -283,7 +283,7 @@ def stopping() -> Iterator[type[BaseException]]:
 
 
 def signalling(condition: str, **options: Any) -> Any:
-    """A slow function, one of whose slices sends SIGUSR1."""
+    """Returns a slow function that sends SIGUSR1 in the slices for which `condition` is true."""
     header = SLEEP + f"int kill(int, int); int getpid(void);\n#define SIGNAL {int(signal.SIGUSR1)}"
     return slow(body=f"if({condition}) kill(getpid(), SIGNAL);" + SLOW, header=header, **options)
 
@@ -307,7 +307,7 @@ def test_an_error_that_a_slice_has_set_is_not_replaced(
         try:
             f(np.arange(float(COUNT)))
         finally:
-            for _ in range(1000):  # there the handler runs
+            for _ in range(1000):  # the handler runs here
                 pass
     assert repr(caught.value.__context__) == "ValueError('own')"
 
@@ -333,7 +333,7 @@ def test_slow_bars_are_told_less_often() -> None:
     class Slow(Bar):
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
-            time.sleep(0.5)  # a tenth of the time: not told for 4.5 s
+            time.sleep(0.5)  # may be 10 % of the time, so no report for the next 4.5 s
             self.begin = time.monotonic()
 
         def close(self) -> None:
@@ -381,7 +381,7 @@ def test_ufuncs_and_graphs_have_none() -> None:
     assert bars == []
 
 
-PAUSES = "if((long)item__a(0, 5) % 2000 == 1) usleep(1000);"  # the place itself is in the middle
+PAUSES = "if((long)item__a(0, 5) % 2000 == 1) usleep(1000);"  # item (0, 5) is the window's centre
 
 
 @pytest.mark.row("U07")
@@ -402,7 +402,7 @@ def test_windows_that_all_reach_beyond_their_array_count(
     with cwrapjit.progress(bar=bars, after=0):
         f(np.arange(float(total)).reshape(shape))
     assert [bar.options["total"] for bar in bars] == [total] and finished(bars[0])
-    assert len(bars[0].steps) >= 3 and bars[0].steps[-1] < total // 2  # the last one is at the end
+    assert len(bars[0].steps) >= 3 and bars[0].steps[-1] < total // 2  # the last step comes at the end
 
 
 FORKS = """
@@ -479,14 +479,14 @@ def test_without_tqdm_an_import_error_names_the_extra(monkeypatch: pytest.Monkey
         assert slow()(np.zeros(3)).tolist() == [1, 1, 1]
 
 
-# ---- Ctrl-C and other signals: slices send them themselves, so that the call is under way ----
+# ---- Ctrl-C and other signals: slices send them, so that the call is running -----------------
 
-# A parent may ignore SIGINT, as shells do for what runs in the background; children inherit that.
+# A parent may ignore SIGINT, as shells do for background processes; children inherit that.
 HANDLED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 
 KILL = "int usleep(unsigned int); int kill(int, int); int getpid(void);"
 
-# Would run for about two minutes: a million slices of 0.1 ms. One of the first ones interrupts.
+# The calls would run about two minutes: a million slices of 0.1 ms. One of the first slices sends the signal.
 LONG = (
     HANDLED
     + f"HEADER = {KILL!r}"
@@ -519,12 +519,12 @@ print(f(np.zeros(3), 0.0).tolist())
 
 
 def interrupted(options: str, given: str, warm: str = "") -> list[str]:
-    """What a process says whose call is interrupted."""
+    """Returns the output lines of a process whose call is interrupted."""
     code = LONG.replace("OPTIONS", options).replace("GIVEN", given).replace("WARM", warm)
     return python(code).stdout.splitlines()
 
 
-WARM = "[f(np.zeros(100), 0.0) for _ in range(100)]"  # what a slice costs is known then
+WARM = "[f(np.zeros(100), 0.0) for _ in range(100)]"  # measures the cost of a slice
 
 
 @pytest.mark.row("B11")

@@ -1,4 +1,4 @@
-"""What a slice sees: geometry, pointers, item__ and ctype__, and the CHECK_CONTIGUOUS macros."""
+"""Tests what slices see: geometry, pointers, item__ and ctype__ accessors, and CHECK_CONTIGUOUS macros."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def dump(name: str) -> str:
 
 
 def geometry(array: Any, ncore: int) -> list[int]:
-    """What DUMP has to write for that array."""
+    """Returns what DUMP must write for that array."""
     dims, strides = list(array.shape), list(array.strides)
     core = array.ndim - ncore
     told = [array.ndim, ncore, array.itemsize, *dims, *strides, *dims[core:], *strides[core:]]
@@ -105,7 +105,7 @@ def test_geometry_of_outputs_and_of_each_input() -> None:
     f(ar(3), out=given)
     assert given[2].tolist() == geometry(given, 1)
     x, y = ar(3, dtype=np.int16), ar(4, 1)
-    for name, each in (("a", x), ("b", y)):  # their own, not that of the broadcast shape
+    for name, each in (("a", x), ("b", y)):  # of the operand itself, not of the broadcast shape
         got = wrap(((), ()), (ROOM,), {(np.int16, np.float64, np.int64): dump(name)})(x, y)
         assert got.shape == (4, 3, ROOM) and got[3, 2].tolist() == geometry(each, 0)
     length = wrap((("n",),), (), {(np.float64, np.int64): "item__output() = dims_slice__a[0]; return true;"})
@@ -429,7 +429,7 @@ ASK = "item__output() = CHECK_CONTIGUOUS__a(); return true;"
 
 
 def views_2d() -> list[Any]:
-    """Views of two dims, contiguous and not, among them those where a careless test goes wrong."""
+    """Returns 2-d views, contiguous and not, including cases that a simple check would get wrong."""
     x = ar(4, 6)
     return [
         *(x, x.T, np.asfortranarray(x), x[::2], x[:, ::2], x[:, :3], x[:2], x[1:2, 1:4], x[1:2, ::2]),
@@ -543,6 +543,6 @@ def test_only_the_slice_has_to_be_contiguous() -> None:
 @pytest.mark.row("B07")
 def test_a_check_in_a_slice_raises_whatever_the_slice_answers() -> None:
     f = wrap((("n",),), (), "CHECK_CONTIGUOUS_AND_SETERROR__a(); item__output() = item__a(0); return true;")
-    for _ in range(5):  # later calls take a quicker way
+    for _ in range(5):  # later calls are quick
         assert f(ar(4)) == 0
         refuses(ValueError, lambda: f(ar(4)[::2]), "'a'", "contiguous")

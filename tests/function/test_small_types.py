@@ -1,4 +1,4 @@
-"""Types of C where both tiers must agree with NumPy: float16, bool, and the alignment of locals."""
+"""Tests types for which C and NumPy differ: float16, bool, and the alignment of locals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def needs_a_compiler() -> None:
 
 @functools.cache
 def tiers() -> list[Any]:
-    """float16 to the others, and these to float16, in both tiers."""
+    """Returns functions in both tiers that convert float16 to other types, and these to float16."""
     texts = {(F2, to): f"item__y() = {name}(item__x()); return true;" for to, name in FROM.items()}
     texts |= {(given, F2): "item__y() = float_to_half(item__x()); return true;" for given in FROM}
     made = [wrap_signature("x() -> y()", texts, optimize=tier) for tier in ("off", "eager")]
@@ -34,7 +34,7 @@ def tiers() -> list[Any]:
 
 
 def widened(array: Any, dtype: Any) -> Any:
-    """After a look at both tiers' bits."""
+    """Converts halves, after comparing the bits of both tiers."""
     first, hot = (np.asarray(f(array, out=np.empty(np.shape(array), dtype))) for f in tiers())
     unsigned = f"u{first.itemsize}"
     np.testing.assert_array_equal(first.view(unsigned), hot.view(unsigned))
@@ -48,7 +48,7 @@ def narrowed(array: Any) -> Any:
 
 
 def bits(halves: Any) -> Any:
-    """What is not a number is quiet: arm64 has instructions for NumPy's conversions, which make it so."""
+    """Returns the bits, with NaNs made quiet: arm64 does that in the instructions that NumPy uses."""
     return halves.view("u2") | np.where(np.isnan(halves), np.uint16(0x200), np.uint16(0))
 
 
@@ -70,14 +70,14 @@ def test_all_halves_are_numpys(dtype: Any) -> None:
     np.testing.assert_array_equal(np.isnan(got), ~told)
     np.testing.assert_array_equal(got[told].view(f"u{got.itemsize}"), wanted[told].view(f"u{got.itemsize}"))
     back = narrowed(wanted)
-    np.testing.assert_array_equal(bits(back), bits(HALVES))  # what is not a number, too
+    np.testing.assert_array_equal(bits(back), bits(HALVES))  # including NaNs
 
 
 @pytest.mark.row("K11")
 @pytest.mark.parametrize("dtype", [F4, F8])
 def test_what_lies_between_two_halves_goes_to_the_nearest(dtype: Any) -> None:
     finite = np.sort(HALVES[np.isfinite(HALVES)]).astype(F8)
-    middle = (finite[1:] + finite[:-1]) / 2  # exact in float32, too
+    middle = (finite[1:] + finite[:-1]) / 2  # the midpoints, exact in float32, too
     assert np.array_equal(middle, middle.astype(F4))
     middle = np.concatenate([middle, [65520.0, -65520.0, 2.0**-25, -(2.0**-25)]]).astype(dtype)
     for numbers in (middle, np.nextafter(middle, dtype(np.inf)), np.nextafter(middle, dtype(-np.inf))):
@@ -97,7 +97,7 @@ def test_floats_of_all_bits_are_numpys() -> None:
 
 @pytest.mark.row("K11")
 def test_a_double_is_rounded_once() -> None:
-    value = 1 + 2**-11 + 2**-40  # as a float it is the tie, which goes to 1
+    value = 1 + 2**-11 + 2**-40  # float32 rounds it to a tie, which rounds to 1
     assert numpys(value) > 1 and narrowed(value) > 1 and narrowed(F4(value)) == 1
     code = {(F8, F2): "item__y() = float_to_half(item__x() + 0x1p-40); return true;"}
     assert wrap_signature("x() -> y()", code)(1 + 2**-11) > 1
@@ -202,7 +202,7 @@ def bytes_of(array: Any) -> Any:
 
 
 def odd_bools(n: int = N) -> np.ndarray[Any, Any]:
-    """A bool array whose true elements are any byte but 0."""
+    """Returns a bool array whose true elements are any bytes except 0."""
     rng = np.random.default_rng(3)
     raw = rng.integers(0, 256, n).astype(np.uint8)
     raw[rng.random(n) < 0.4] = 0
@@ -265,7 +265,7 @@ def test_any_byte_but_0_reads_as_true(optimize: str) -> None:
 @pytest.mark.parametrize("optimize", TIERS)
 @pytest.mark.parametrize("prefix", ["", "static int calls; calls++;"], ids=["in the loop", "a function"])
 def test_bools_that_are_updated_in_place(optimize: str, prefix: str) -> None:
-    """Read as true, whatever is there, and left as 0 or 1."""
+    """Any byte except 0 reads as true; stores leave 0 or 1."""
     code = (
         prefix
         + """
@@ -341,7 +341,7 @@ def test_bools_in_graphs(optimize: str) -> None:
 @pytest.mark.quick
 @pytest.mark.row("G15")
 def test_bools_of_libraries(tmp_path: pathlib.Path) -> None:
-    """C's bool holds 0 or 1: what C writes to is made so; what it only reads is the caller's, and refused."""
+    """C's bool is 0 or 1. Arrays that C writes to are made so first; const ones are rejected instead."""
     source = tmp_path / "bools.c"
     source.write_text("""
         #include <stdbool.h>

@@ -1,4 +1,4 @@
-"""Ccode_validate and the cookie: when they run, how often, what their answer does, and the clean-up."""
+"""Tests Ccode_validate and the cookie: when they run, how often, what their result does, and the clean-up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helpers import INNER, ar, refuses, same, says, wrap
 
 import cwrapjit
 
-# Counts clean-ups in a static; good calls return how many there were before.
+# Counts clean-ups in a static variable. TELL returns the number of earlier ones.
 COUNTED = "static int cleanups;\n"
 TELL = "item__output() = cleanups; return item__a() >= 0;"
 
@@ -21,7 +21,7 @@ def counted(**kw: Any) -> Any:
 
 @pytest.mark.row("N76", "N77")
 def test_the_seeds_cookie() -> None:
-    """Filled once for all slices."""
+    """The cookie is filled once for all slices."""
     f = wrap(
         (("n",), ("n",)),
         (),
@@ -56,7 +56,7 @@ def test_slices_share_and_may_write_the_cookie(capsys: pytest.CaptureFixture[str
         Ccode_cookie_struct="double sum;",
         Ccode_cookie_cleanup='printf("%g ", cookie->sum);',
     )
-    for x in (ar(5), ar(3)):  # each call starts from zero
+    for x in (ar(5), ar(3)):  # each call starts with a zeroed cookie
         assert same(f(x), np.cumsum(x))
     assert f(ar(0)).shape == (0,)
     assert capsys.readouterr().out == "10 3 0 "
@@ -154,7 +154,7 @@ def test_cleanup_runs_exactly_once_after_every_failure(how: str) -> None:
     assert f(0.0) == 3
     refuses(error, lambda: call(f), "t.f")
     assert f(ar(2)).tolist() == [5, 5]
-    without = counted()  # a struct, and then without slices
+    without = counted()  # calls with a cookie, but no slices
     assert without(ar(0)).shape == (0,) and without(0.0) == 1
 
 
@@ -275,7 +275,7 @@ def test_false_raises_runs_no_slice_and_leaves_out_alone(answer):
 
 @pytest.mark.row("N43", "N45")
 def test_its_own_exception_surfaces():
-    """Extra arguments are there, too."""
+    """The snippet sees extra arguments, too."""
     code = """
         if (dims_slice__a[0] > *most)
             PyErr_Format(PyExc_LookupError, "%d is too many for '%s'", (int)dims_slice__a[0], "a");
@@ -290,6 +290,6 @@ def test_its_own_exception_surfaces():
 @pytest.mark.row("N46")
 @pytest.mark.parametrize("absent", [None, ""])
 def test_none_means_omitted(absent):
-    """An empty body can end without return: as C text it is wrong, as an option it is absent."""
+    """As C text, an empty body would lack its return; as an option, it means no validate snippet."""
     f, x, y = wrap((("n",), ("n",)), (), INNER, Ccode_validate=absent), ar(4, 5), ar(4)
     assert same(f(x.T[::-1, ::-1], y), x.T[::-1, ::-1] @ y), "every call that matches is accepted"

@@ -1,4 +1,4 @@
-"""dtypes that are no numbers: structured ones are structs in C; datetime64 and timedelta64 are int64."""
+"""Tests structured dtypes, which are structs in C, and datetime64 and timedelta64, which are int64."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACKED = np.dtype(PARTICLE)
 ALIGNED = np.dtype(PARTICLE, align=True)
 SPREAD = np.dtype({"names": ["k", "x"], "formats": ["i4", "f8"], "offsets": [13, 1], "itemsize": 30})
 OVERLAPPING = np.dtype({"names": ["all", "low", "high"], "formats": ["u8", "u4", "u4"], "offsets": [0, 0, 4]})
-# Moves each particle by b, counts its moves, and says where it was.
+# Moves each particle by b, counts its moves, and returns its old position.
 MOVE = """
     item__was() = item__p().x;
     item__now() = item__p();
@@ -70,7 +70,7 @@ def test_fields_are_where_numpy_has_them(dtype, hot):
 
 @pytest.mark.row("K10")
 def test_structs_are_packed_where_numpy_aligns_nothing() -> None:
-    """The same offsets: an array of the first may begin anywhere."""
+    """Both dtypes have the same offsets, but an array of the unaligned one may begin at any address."""
     names = {"names": ["k", "x"], "formats": ["i4", "f8"], "offsets": [0, 8], "itemsize": 16}
     anywhere, aligned = np.dtype(names), np.dtype(names, align=True)
     assert (anywhere.alignment, aligned.alignment) == (1, 8)
@@ -130,7 +130,7 @@ def test_matching_wants_an_equal_dtype():
     refuses(TypeError, lambda: f((1.0, 2), 1.0), "'p' is float64")
     refuses(TypeError, lambda: f(p, 1.0, out=(np.empty(4), np.empty(4, ALIGNED))), "'now' is")
     assert same(f(p.view(np.recarray), 1.0)[0], p["x"])
-    # a type set for each
+    # One function has a type set for each.
     bodies = {
         (t, "i8"): f"item__output() = {i}; return true;" for i, t in enumerate([PACKED, ALIGNED, np.void])
     }
@@ -230,7 +230,7 @@ def test_fields_that_overlap():
 
 @st.composite
 def layouts(draw: Any) -> Any:
-    """Two dtypes of the same fields at other places, and the names of fields that are no arrays."""
+    """Draws two dtypes that differ in offsets alone, and the names of the fields that are no arrays."""
     leaf = st.sampled_from(
         ["?", "i1", "u2", "i4", "u8", "f4", "f8", "g", "c8", "c16", "M8[s]", "S3", "U2", "V5"]
     )
@@ -403,7 +403,7 @@ DIFFERENCE = """
 """
 SUM = DIFFERENCE.replace(" - ", " + ")
 TIMES = np.array(["2024-02-29T12:00:00.123456789", "NaT", "1969-12-31", "2262-01-01"], "M8[ns]")
-with warnings.catch_warnings():  # NumPy 2.5 does without what has no unit, some day
+with warnings.catch_warnings():  # NumPy 2.5 deprecates generic units
     warnings.simplefilter("ignore", DeprecationWarning)
     NOT_A_TIME = np.array("NaT", "M8")
 
@@ -465,7 +465,7 @@ def test_no_two_units():
     error = refuses(TypeError, lambda: difference(("M8", "m8", "M8"))(x[:3], months), "timedelta64[M]")
     assert "converts" not in str(error)
     assert same(f(x, x), x - x), "and the next call is right again"
-    # units are no matter of sets that have none
+    # Units do not matter for type sets without units.
     g = wrap(
         ((), ()), (), {("M8", "M8", "m8"): DIFFERENCE, (NS, S, "i8"): "item__output() = 5; return true;"}
     )
@@ -494,7 +494,7 @@ def test_cast_by_what_is_safe():
     months = np.arange(3).astype("m8[M]")
     refuses(TypeError, lambda: f(x, months), "timedelta64[M]", "equal units")
     refuses(TypeError, lambda: f(np.arange(3), np.arange(3)), "'a' is int64")
-    # an output is not converted: the inputs are, if they can be
+    # Outputs are not converted; inputs are, if possible.
     out = np.empty(3, "M8[ms]")
     assert f(x, np.arange(3).astype("m8[s]"), out=out) is out
     assert same(out, (x + np.arange(3).astype("m8[s]")).astype("M8[ms]"))
@@ -534,7 +534,7 @@ def test_keys_that_leave_units_open_are_refused():
 @pytest.mark.parametrize("options", [{"debug": True}, {"threads": 2}, {"optimize": "eager"}])
 def test_times_with_other_options_and_shapes(options):
     f = difference(**options)
-    for unit in ("s", "ms", "25s", "D", "s"):  # which may change from call to call
+    for unit in ("s", "ms", "25s", "D", "s"):  # the unit may change from call to call
         x = np.arange(12000).astype(f"M8[{unit}]").reshape(3, 4000)[::-1, ::-3]
         assert same(f(x, x[:, :1]), x - x[:, :1])
     assert same(f(x[:0], x[0]), x[:0] - x[0])

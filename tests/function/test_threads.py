@@ -1,7 +1,7 @@
-"""threads=: the slices of one call on several threads.
+"""Tests threads=: the slices of one call run on several threads.
 
-Slices sleep a little, so that others are worth having, and wait for them where a test needs others. Which
-thread ran a slice is told by pthread_self(), which is what threading.get_ident() returns.
+Slices sleep a little, so that other threads are worthwhile, and wait for them where a test needs them.
+pthread_self(), which threading.get_ident() returns, tells which thread ran a slice.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def test_other_threads_print_through_sys_stdout(monkeypatch: pytest.MonkeyPatch)
     assert 0 < len(lines) == told.sum() and sorted(lines) == np.flatnonzero(told).tolist()
 
 
-# ---- who may not ----------------------------------------------------------------------------------
+# ---- functions that may not use threads -----------------------------------------------------------
 
 
 def refused(words: tuple[str, ...], code: str = "item__output() = 1; return true;", **kw: Any) -> None:
@@ -273,12 +273,12 @@ def test_a_default_of_the_process_asks_nothing_of_functions(monkeypatch: pytest.
     assert set(ordered(ar(400)).tolist()) == {threading.get_ident()}, "behind a failure nothing runs"
 
 
-# ---- one pool, many users -------------------------------------------------------------------------
+# ---- one pool for many callers --------------------------------------------------------------------
 
 
 @pytest.mark.row("N81")
 def test_many_python_threads_call_at_once() -> None:
-    """Functions of several threads, some of which come and go; of windows; and of computed lengths."""
+    """Python threads call functions with threads=, with windows, and with computed lengths."""
     f, g = threaded(((), ()), (), SUM, 3), threaded(((),), (), FAILS, 2)
     code = "for (int i = 0; i < dims_slice__y[0]; i++) item__y(i) = item__x(i % 3); return true;"
     h = wrap_signature("x(), w(n) -> y(m)", code, windows={"x": (3,)}, output_dims={"m": "n * n"})

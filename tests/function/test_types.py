@@ -1,4 +1,4 @@
-"""Type sets: which body runs for which dtypes, whatever ran before; what is refused, and cast="safe"."""
+"""Tests type sets: which body runs for which dtypes, whatever ran before; rejections; and cast="safe"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHICH = "item__output() = {}; return true;"
 
 
 def tagged(*keys, ins=((),), outs=()):
-    """A function that answers with the number of the type set that ran."""
+    """Returns a function that returns the number of the type set that ran."""
     return wrap(ins, outs, {key: WHICH.format(number) for number, key in enumerate(keys)})
 
 
@@ -77,13 +77,13 @@ def test_each_type_set_runs_its_own_body():
     for _ in range(3):
         assert g(np.zeros(2), out=np.zeros(2, dtype=np.int32)).tolist() == [1, 1]
         assert g(np.zeros(2)).tolist() == [0, 0], "what fitted last is not what fits first"
-    for t in (np.longlong, np.int64, np.int_):  # types of one size are one type
+    for t in (np.longlong, np.int64, np.int_):  # types of one size count as one type
         assert f(np.zeros((), dtype=t)) == (5 if np.dtype(t).itemsize == 8 else 1)
 
 
 @pytest.mark.row("N42", "N11i")
 def test_rounding_inner_product():
-    """The seed's: a body of its own for int32, which only out= asks for."""
+    """The seed has a body of its own for an int32 output, which only out= selects."""
     rounds = """
         double out = 0.0;
         for(int i=0; i<dims_slice__a[0]; i++)
@@ -238,10 +238,10 @@ def test_the_modules_choice_is_the_functions_default() -> None:
     refuses(TypeError, lambda: m.g(np.int32(5)), "t.g", "int32")
 
 
-# ---- calls before change nothing ----
+# ---- earlier calls change nothing ----
 
 
-# Each set says its number in its output; some take the same inputs, some differ in the second alone.
+# Each set writes its number. Some sets take the same inputs, and some differ only in the second input.
 SETS = [
     (np.float32, np.float32, np.float32),
     (np.float32, np.float64, np.float64),
@@ -264,7 +264,7 @@ OUTS = [None, *(np.empty(2, types[2]) for types in SETS[1:5])]
 
 
 def outcome(f: Any, a: Any, b: Any, out: Any) -> Any:
-    """What f makes of these: its type and value, or its complaint."""
+    """Returns the dtype, shape and first element of the result, or the exception's type and text."""
     try:
         result = np.asarray(f(a, b) if out is None else f(a, b, out=out))
     except (TypeError, ValueError, OverflowError) as error:
@@ -280,7 +280,7 @@ CASES = list(itertools.product(ARGUMENTS, ARGUMENTS, OUTS))
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, len(CASES) - 1), min_size=2, max_size=8))
 def test_calls_before_change_nothing(order: list[int]) -> None:
-    """A function that has been called with other types answers as one that has not."""
+    """A function that was called with other types behaves like a new one."""
     veteran = wrap(((), ()), (), CODE)
     for index in order:
         assert outcome(veteran, *CASES[index]) == outcome(wrap(((), ()), (), CODE), *CASES[index])

@@ -1,4 +1,4 @@
-"""f.ufunc: a numpy.ufunc over a function's loops, beside NumPy's own ufuncs of the same operation."""
+"""Tests f.ufunc, a numpy.ufunc over a function's loops, against NumPy's own ufuncs of the same operation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIERS = ("off", "eager")
 
 
 def operation(expression: str, *types: Any, **options: Any) -> Any:
-    """A function of a and b for these types, as they are in the expression."""
+    """Returns a function of a and b with this expression as the slice of each type."""
     body = f"item__output() = {expression}; return true;"
     return wrap_signature(BINARY, dict.fromkeys(types or (np.float64,), body), **options)
 
@@ -53,7 +53,7 @@ def extremes() -> Any:
 
 
 def identical(got: Any, wanted: Any) -> None:
-    """In value, shape and dtype, signs of zeros included."""
+    """Value, shape and dtype must be equal, including the signs of zeros."""
     got, wanted = np.asarray(got), np.asarray(wanted)
     assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
     np.testing.assert_array_equal(got, wanted)
@@ -61,7 +61,7 @@ def identical(got: Any, wanted: Any) -> None:
         np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted))
 
 
-# ---- what it is ----------------------------------------------------------------------------------
+# ---- type and attributes -------------------------------------------------------------------------
 
 
 @pytest.mark.row("K06")
@@ -142,7 +142,7 @@ def test_calls_as_numpy_documents_them(optimize):
     inplace = x.copy()
     assert u(inplace, y, out=inplace) is inplace
     identical(inplace, n(x, y))
-    moved = np.arange(100.0)  # NumPy copies what overlaps
+    moved = np.arange(100.0)  # NumPy copies overlapping operands
     identical(u(moved[1:], moved[:-1], out=moved[1:]), np.ones(99))
 
 
@@ -150,7 +150,7 @@ def test_calls_as_numpy_documents_them(optimize):
 @pytest.mark.parametrize("optimize", TIERS)
 @pytest.mark.parametrize("n", [3, 50, 5000, 20000])
 def test_an_output_behind_its_input(n, optimize):
-    """NumPy copies nothing there; gcc makes the first line one memset, which would run in front."""
+    """NumPy does not copy here. gcc would turn the first store into one memset before the loop."""
     body = "item__output() = 0; if (item__a() > 50) item__output() = sqrt(item__a()); return true;"
     f = wrap_signature("a() -> output()", body, optimize=optimize)
     for shift in (1, 2, 9):
@@ -167,7 +167,7 @@ def test_an_output_behind_its_input(n, optimize):
 @pytest.mark.row("K06")
 @pytest.mark.parametrize("optimize", TIERS)
 def test_an_output_that_begins_where_its_input_does(optimize):
-    """NumPy copies nothing there either; only the first slice reads what it has written."""
+    """NumPy does not copy here either; only the first slice reads what it has written."""
     body = "item__output() = 0; item__output() += item__a() + 1; return true;"
     u = wrap_signature("a() -> output()", body, optimize=optimize).ufunc
     for step in (1, 2, 3):
@@ -239,7 +239,7 @@ AXES = [
 
 
 def whole_numbers(data: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of some dtype that lies in memory in some way."""
+    """Draws an array of some dtype and memory layout."""
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     base = rng.integers(0, 9, [2 * size for size in shape]).astype(
         data.draw(st.sampled_from(["f8", "f4", "i8", "i2", "u1", ">f8"]))
@@ -260,7 +260,7 @@ def whole_numbers(data: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def outcome(work: Callable[[], Any]) -> Any:
-    """What it gives, or the type of what it raises."""
+    """Returns the result, or the type of the exception."""
     try:
         return work()
     except (TypeError, ValueError) as error:
@@ -270,7 +270,7 @@ def outcome(work: Callable[[], Any]) -> Any:
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_matrices_as_numpys(data):
-    """Shapes that fit or not, strides, dtypes, and all options of a generalized ufunc."""
+    """Draws shapes that fit or not, strides, dtypes, and all options of a generalized ufunc."""
     u, size = MATRICES[data.draw(st.sampled_from(TIERS))].ufunc, st.sampled_from([0, 1, 2, 5])
     n, k, m = data.draw(size), data.draw(size), data.draw(size)
     stack = data.draw(st.sampled_from([(), (1,), (2,), (0,), (3, 2)]))
@@ -306,7 +306,7 @@ def test_matrices_as_numpys(data):
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_overlapping_views_as_numpys(data):
-    """Inputs and outputs in one array, at any distance and in any direction."""
+    """Inputs and outputs lie in one array, at any distance and in any direction."""
     tier, associative = data.draw(st.sampled_from(TIERS)), data.draw(st.booleans())
     u, n = OVERLAPPING[tier, associative].ufunc, np.add if associative else np.subtract
     both = [np.random.default_rng(4).integers(-9, 9, 300).astype(data.draw(st.sampled_from(["i8", "f8"])))]
@@ -458,7 +458,7 @@ def test_other_associative_operations():
     assert most.reduce(x) == x.max()
     assert most.reduce(x.reshape(50, 100), axis=(0, 1)) == x.max()
     refuses(ValueError, lambda: most.reduce([]), "has no identity")
-    mixed = wrap_signature(  # elements that are no results: from the left
+    mixed = wrap_signature(  # elements and results differ in type, so the fold goes from the left
         BINARY, {(np.int64, np.int32, np.int64): "item__output() = item__a() + item__b(); return true;"},
         associative=True, identity=0,
     ).ufunc  # fmt: skip
@@ -531,7 +531,7 @@ def test_errors_surface_from_every_method(way, optimize):
 
 @pytest.mark.parametrize("mode", ["warn", "raise"])
 def test_an_exception_of_a_slice_comes_before_what_flags_say(mode):
-    """NumPy looks at the flags first, and made a SystemError of a warning beside the exception."""
+    """NumPy reads the flags first, and a warning turned the pending exception into a SystemError."""
     code = """
         if (item__b() == 3) { PyErr_SetString(PyExc_KeyError, "three"); return false; }
         item__output() = item__a() / item__b();
@@ -549,7 +549,7 @@ def test_an_exception_of_a_slice_comes_before_what_flags_say(mode):
 def test_an_error_ends_a_call_at_once():
     code = "item__output() = ++count; if (item__a() < 0) { PyErr_SetNone(PyExc_KeyError); } return true;"
     f = wrap_signature(BINARY, code, header="static int count;", optimize="off")
-    x = np.full((50, 1000), 1.0)[:, :500]  # several chunks
+    x = np.full((50, 1000), 1.0)[:, :500]  # enough for several chunks
     x[1, 3] = -1
     with pytest.raises(KeyError):
         f.ufunc(x, np.ones(500))
@@ -600,7 +600,7 @@ def test_floating_point_errors_are_numpys():
 
 @pytest.mark.parametrize("optimize", TIERS)
 def test_floating_point_errors_are_the_same_in_both_tiers(optimize):
-    """Each kind of them, from each method, as NumPy's division tells of them."""
+    """Each method reports each kind of error as NumPy's division does."""
     u = operation("item__a() / item__b()", optimize=optimize).ufunc
     x = np.array([0.0, 1, -1, np.inf, np.nan, 1e308, 5e-324] * 9)
 
@@ -643,7 +643,7 @@ static double narrow(int n, long double x, double y) { return n + x + y; }
 @pytest.mark.parametrize("optimize", TIERS)
 @pytest.mark.parametrize("type_", [np.longdouble, np.float64, np.float32])
 def test_long_doubles_that_are_passed_raise_no_flag(type_, optimize):
-    """Whoever passes and returns them."""
+    """Passing and returning them must set no floating-point flag."""
     spelled = {np.longdouble: "long double", np.float64: "double", np.float32: "float"}[type_]
     for body, wanted in (
         ("return same(x);", 4),
@@ -682,7 +682,7 @@ def test_what_a_slice_does_not_compute_raises_no_floating_point_error(optimize):
             identical(root(b - 1, b), np.where(b >= 1, np.sqrt(np.abs(b - 1)), b))
 
 
-# ---- what cannot be one --------------------------------------------------------------------------
+# ---- functions that cannot be ufuncs -------------------------------------------------------------
 
 NAMES = [f"a{i}" for i in range(70)]
 LONG = ",".join(NAMES[:25])
@@ -735,7 +735,7 @@ def test_numpys_own_limits():
     assert u(np.full((1,) * 25, 5.0)) == 5
 
 
-# ---- lives ---------------------------------------------------------------------------------------
+# ---- lifetime ------------------------------------------------------------------------------------
 
 
 def test_it_keeps_the_function():
@@ -826,6 +826,6 @@ print(failed)
 
 @pytest.mark.quick
 def test_memory_that_runs_out():
-    """What is ours; the next allocations are NumPy's, which crashes as it does in frompyfunc()."""
+    """Only our allocations fail: if one of NumPy's next ones did, NumPy would crash, as in frompyfunc()."""
     pytest.importorskip("_testcapi")
     assert int(python(NO_MEMORY).stdout) == 2

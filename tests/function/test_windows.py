@@ -1,4 +1,4 @@
-"""windows=: inputs of which a slice sees a window that moves over its array."""
+"""Tests windows=: a slice sees a window that moves over its input."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 import cwrapjit
 
 BORDERS = ("reflect", "nearest", "wrap", "mirror", "constant")
-# What np.pad calls them.
+# Maps borders to the modes of np.pad.
 PADS = dict(zip(BORDERS, ("symmetric", "edge", "wrap", "reflect", "constant"), strict=True))
 RANDOM = np.random.default_rng(17)
 
 
 def copy(ndim: int) -> str:
-    """Copies the window."""
+    """Returns C text that copies the window."""
     loops = "".join(
         f"for (int {c} = 0; {c} < dims_slice__x[{k}]; {c}++) " for k, c in enumerate("ijk"[:ndim])
     )
@@ -42,7 +42,7 @@ MEAN3 = """
 
 
 def copier(size: tuple[int, ...], dtype: Any = np.float64, **kw: Any) -> Any:
-    """Its result is the window itself, as core dims."""
+    """Returns a function whose result is the window itself."""
     shape = ", ".join(map(str, size))
     code = {dtype: copy(len(size))}
     return wrap_signature(f"x() -> y({shape})", code, windows={"x": size}, **kw)
@@ -60,7 +60,7 @@ def expected(
     axes: tuple[int, ...] | None = None,
     steps: tuple[int, ...] | None = None,
 ) -> Any:
-    """All windows, by NumPy: padded at once."""
+    """Returns all windows of an array that NumPy pads at once."""
     axes = tuple(a % x.ndim for a in axes or range(-len(size), 0))
     pads, cut = [(0, 0)] * x.ndim, [slice(None)] * x.ndim
     for axis, n, step in zip(axes, size, steps or (1,) * len(size), strict=True):
@@ -132,7 +132,7 @@ def test_nothing_is_empty_or_too_large():
     wide = np.broadcast_to(np.float64(3), (50, 60))
     assert np.allclose(f(wide), 3)
     assert f([[1.0, 2.0], [3.0, 4.0]]).shape == (2, 2)
-    # A window that dwarfs its array, and more of them than are gathered at once.
+    # The window is much larger than its array, and there are more of them than one gather takes.
     huge = wrap_signature(
         "x() -> y()", "item__y() = item__x(0); return true;", windows={"x": (100_001,)}, border="wrap"
     )
@@ -142,7 +142,7 @@ def test_nothing_is_empty_or_too_large():
 
 @pytest.mark.row("K17")
 def test_several_windows_and_arrays_beside_them():
-    """A window each, of other sizes and borders; the cells' own weights; broadcasting of all that leads."""
+    """The windows have different sizes and borders; the weights w are per element; leading dims broadcast."""
     f = wrap_signature(
         "x(), y(), w() -> z(2)",
         """
@@ -219,13 +219,13 @@ def test_types_and_numbers_outside():
         assert same(f(x), expected(x, (3,), "constant", -4))
     nan = copier((3,), border="constant", cval=np.float32("nan"))
     assert np.isnan(nan(np.ones(2))[0, 0])
-    # Bytes, through the pointer: what is outside is 0.
+    # Bytes are read through the pointer; outside of the array they are 0.
     code = "memcpy(data_slice__y, (char *)data_slice__x, 3); return true;"
     f = wrap_signature("x() -> y()", {("S3", "S3"): code}, windows={"x": (3,)}, border="constant")
     assert same(f(np.array([b"abc", b"def"])), np.array([b"", b"abc"]))
 
 
-# ---- as any function ------------------------------------------------------------------------------------
+# ---- windows with all options of functions --------------------------------------------------------------
 
 
 @pytest.mark.row("K17")
@@ -302,7 +302,7 @@ def test_both_tiers_and_threads_say_the_same():
 
 @pytest.mark.row("K17")
 def test_loops_know_the_stride_of_a_windows_last_axis():
-    """And nothing of its others: vector code is for images of any size. One argument may be a number."""
+    """They assume no other stride of it: images have any size. `k` may be a number (step 0)."""
     code = "item__y() = item__x(1, 1) + item__k() * (item__x(0, 1) + item__x(1, 2)); return true;"
     options: dict[str, Any] = {"windows": {"x": (3, 3)}, "window_steps": {"x": (1, 2)}}
     m, text = cwrapjit.module("written_heat", ""), io.StringIO()
@@ -336,7 +336,7 @@ def test_debug_checks_the_indices():
 
 @pytest.mark.row("K17")
 def test_a_signal_is_seen_between_pieces():
-    """A window that is wider than its array has all gathered, in thousands of pieces."""
+    """With a window wider than its array all slices are gathered, in thousands of pieces."""
     code = '''
 import signal, numpy as np, cwrapjit
 f = cwrapjit.function("f", signature="x() -> y()", windows={"x": (20001,)}, border="wrap",
@@ -357,7 +357,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.filterwarnings("error")
 def test_loops_may_be_unrolled_by_pragma():
-    """libtcc does not know it, and says nothing of it."""
+    """libtcc ignores the pragma without a message."""
     code = MEAN3.replace("    for", "#pragma GCC unroll 3\n    for").replace("item__y()", "sum")
     code = f"double sum; {code.replace('return', 'item__y() = sum; return')}"
     f, x = wrap_signature("x() -> y()", code, windows={"x": (3, 3)}), RANDOM.normal(size=(7, 6))
@@ -391,7 +391,7 @@ def test_a_function_says_what_was_asked_for():
 
 @pytest.mark.quick
 @pytest.mark.row("K12", "K17")
-@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")  # of NumPy 2.5
+@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")  # NumPy 2.5 warns
 def test_dates_outside_are_dates_of_numpys():
     def first(dtype: str, cval: Any) -> Any:
         code = {np.dtype(dtype): "item__y() = item__x(0); return true;"}
@@ -409,14 +409,14 @@ def test_dates_outside_are_dates_of_numpys():
         ("M8[D]", np.datetime64("2001-01-01T01", "h")),
         ("M8[D]", np.timedelta64(3)),
         ("M8[D]", 3),
-        ("M8", days[0]),  # in which unit, each call says
+        ("M8", days[0]),  # each call sets the unit
         ("m8[D]", 1.5),
         ("f8", np.datetime64("NaT")),
         ("i8", np.timedelta64(3)),
     ]:
         words = f"cval: {cval!r} is no value of {np.dtype(dtype).name}"
         refuses(TypeError, lambda d=dtype, c=cval: first(d, c), "t.f()", words)
-    for cval in np.datetime64("9999"), np.datetime64("-9999-01-01"):  # NumPy's own casts overflow in silence
+    for cval in np.datetime64("9999"), np.datetime64("-9999-01-01"):  # NumPy's casts overflow silently
         refuses(
             OverflowError, lambda c=cval: first("M8[ns]", c), f"cval: {cval!r} is no value of datetime64[ns]"
         )
@@ -491,7 +491,7 @@ def test_bad_arguments_of_definitions(error, words, options):
 @pytest.mark.quick
 @pytest.mark.row("K17")
 def test_what_is_not_looked_at_and_what_objects_raise():
-    define(windows={"x": (3,)}, cval=None)()  # means nothing to other borders
+    define(windows={"x": (3,)}, cval=None)()  # other borders ignore cval
     define(windows=None, border=None, axes=None)()
     define(code="item__y() = 1; return true;", windows={})()(3.0)
 
@@ -596,7 +596,7 @@ assert (f(x) == wanted).all()
     ],
 )
 def test_constant_indices_outside_are_refused(index: str, told: str, column: int) -> None:
-    """They printed what was in memory beside the window."""
+    """Such indices used to print the memory beside the window."""
 
     def define(text: str, **options: Any) -> Any:
         return cwrapjit.function("f", Ccode_slice_eval={np.uint8: f"{text} return true;"}, **options)

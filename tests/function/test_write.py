@@ -1,4 +1,4 @@
-"""m.write(): the emitted source builds with the system's compiler and behaves as the code in memory does."""
+"""Tests m.write(): the system's compiler builds the emitted source, which behaves like the code in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helpers import INNER, OUTER, ar, build_extension, python, refuses
 
 import cwrapjit
 
-# arm64 has instructions that fuse.
+# -ffp-contract=off prevents the fused instructions of arm64.
 STRICT = ("-Wall", "-Wextra", "-Werror", "-O0", "-ffp-contract=off")
 NAME = "cwj_written"
 UNARY = "a() -> output()"
@@ -33,7 +33,7 @@ MOVE = "item__was() = item__p().x; item__now() = item__p(); item__now().x += ite
 
 
 def everything() -> Any:
-    """A module whose functions use all that a function can have."""
+    """Returns a module whose functions use every feature of functions."""
     m = cwrapjit.module(
         NAME,
         'A "module"\nwith \\ two lines, größe 100%',
@@ -145,7 +145,7 @@ static int calls, cleanups;
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
-    """The module in memory and the one that the system's compiler built from its source."""
+    """Returns the module in memory, and the one that the system's compiler built from its source."""
     m = everything()
     file = io.StringIO()
     m.write(file)
@@ -153,7 +153,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
 
 
 def outcome(f: Any, call: Callable[[Any], Any]) -> tuple[str, Any]:
-    """What came back, or which exception with which text."""
+    """Returns the result, or the type and text of the exception."""
     try:
         return "result", call(f)
     except Exception as error:
@@ -326,7 +326,7 @@ def test_names_docs_and_signatures_are_the_same(twins: tuple[Any, Any]) -> None:
         parameters = inspect.signature(one).parameters
         if "".join(parameters).isascii():
             assert list(inspect.signature(two).parameters) == list(parameters)
-        else:  # CPython reads no other signatures of C functions
+        else:  # CPython cannot read other signatures of C functions
             assert two.__text_signature__ is None
         assert two.__module__ == one.__module__ == NAME
 
@@ -387,7 +387,7 @@ def test_the_built_module_needs_nothing_of_this_package(functions: int, tmp_path
 
 @pytest.mark.row("N06")
 def test_a_source_of_the_modules_own_name_stays_what_it_is(tmp_path: Any) -> None:
-    """The command that is shown compiles both files: the text is not to be written over the source."""
+    """The command in the emitted text compiles both files, so the text must not overwrite the source."""
     source = tmp_path / "mylib.c"
     source.write_text("double twice(double x) { return 2 * x; }\n")
     twice = "static npy_complex128 both(npy_complex128 z) { return cadd(z, z); }"
@@ -412,7 +412,7 @@ def test_a_source_of_the_modules_own_name_stays_what_it_is(tmp_path: Any) -> Non
 
 @pytest.mark.row("U09", "G08")
 def test_quotients_of_a_built_module_trap_on_no_defined_values(tmp_path: Any) -> None:
-    """gcc makes -(a / b) into a / -b where it is given -fwrapv, as Python's own flags have it."""
+    """With -fwrapv, which is among Python's own flags, gcc turns -(a / b) into a / -b."""
     header = "#define QUOTIENT(a, b) ((a) / (b))\nstatic int minus(int a, int b) { return -(a / (b + 1)); }\n"
     m, text = cwrapjit.module("cwj_divided", header=header), io.StringIO()
     x, k = "item__x()", "item__k()"

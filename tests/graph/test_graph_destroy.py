@@ -1,5 +1,5 @@
-"""Ops that overwrite their inputs (destroy_map), and views (view_map): readers run before, what cannot be
-ordered is refused by name, and what the caller has changes only where he says so.
+"""Tests ops that overwrite their inputs (destroy_map) and views (view_map): readers run first, conflicts are
+rejected by name, and the caller's objects change only if the caller allows it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ options = st.fixed_dictionaries(
 def test_random_graphs_compute_what_copies_would(
     graph: Any, mutable: set[int], options: dict[str, Any]
 ) -> None:
-    """What is refused has no order that works; what is not computes what ops on copies would."""
+    """A graph is rejected if no order works; otherwise it computes what ops on copies would."""
     given, outputs = graph
     declared = [In(v, mutable=k in mutable) for k, v in enumerate(given)]
     protected = [v for k, v in enumerate(given) if k not in mutable]
@@ -72,14 +72,14 @@ def test_random_graphs_compute_what_copies_would(
         held.append((results if isinstance(results, tuple) else (results,), wanted))
         for k, (array, old) in enumerate(zip(arrays, before, strict=True)):
             assert k in mutable or np.array_equal(array, old), "protected"
-        for got, expected in held:  # what was returned before stays as it was
+        for got, expected in held:  # earlier results do not change
             assert [x.tolist() for x in got] == [x.tolist() for x in expected]
     constants = [v for node in nodes_of(outputs) for v in node.inputs if hasattr(v, "data")]
     assert all(np.array_equal(v.data, CONSTANT) for v in constants)
 
 
 class Hidden:
-    """An op without its C: perform() does it."""
+    """An op without C, which perform() runs."""
 
     def __init__(self, op: Any) -> None:
         self.op = op
@@ -115,7 +115,7 @@ def test_the_same_with_ops_that_run_in_python(graph: Any, hidden: set[int], mode
         ]
 
 
-# ---- what is refused, and how ----------------------------------------------------------------------------
+# ---- graphs that are rejected ----------------------------------------------------------------------------
 
 
 def refused(outputs: Any, *words: str, given: Any = (), **kw: Any) -> None:
@@ -123,18 +123,18 @@ def refused(outputs: Any, *words: str, given: Any = (), **kw: Any) -> None:
 
 
 CONFLICTS: list[tuple[Any, str]] = [
-    # a reader that needs the result
+    # a reader needs the result
     (lambda x, y, t, u: mul(t, neg(t)), "Neg(t) overwrites t, which Mul(t, ?) reads, and"),
     (lambda x, y, t, u: mul(view(t), neg(t)), "Neg(t) overwrites t, and so what view(t) gives"),
     (lambda x, y, t, u: mul(t, neg(back(t))), "overwrites what Back(t) gives, and so t, which Mul(t, ?)"),
     (lambda x, y, t, u: [add(t, u), add(u, t)], "reads, and that can only run afterwards"),
-    # two that overwrite
+    # two ops overwrite the same memory
     (lambda x, y, t, u: mul(neg(t), add(t, x)), "Add(t, x) overwrites t, which Neg(t) overwrites too"),
     (lambda x, y, t, u: mul(neg(view(t)), neg(back(t))), "and so t, which Neg(?) overwrites too"),
     (lambda x, y, t, u: add(t, t), "Add(t, t) overwrites t, which is its input 1 too"),
     (lambda x, y, t, u: add(back(t), t), "what Back(t) gives, and so t, which is its input 1 too"),
     (lambda x, y, t, u: turn(t, t), "Turn(t, t) overwrites t, which is its input"),
-    # what is not the graph's
+    # the memory is not the graph's own
     (lambda x, y, t, u: neg(FIXED), "Neg(fixed) overwrites fixed, which is a constant"),
     (lambda x, y, t, u: neg(view(FIXED)), "what view(fixed) gives, and so fixed, which is a constant"),
     (lambda x, y, t, u: [t, neg(t)], "Neg(t) overwrites t, which is an output"),
@@ -182,7 +182,7 @@ def test_inputs_are_protected_unless_they_are_mutable(through: Any) -> None:
     assert f([1, 2, 3], np.ones(3)).tolist() in (
         [-1, -2, -3],
         [-3, -2, -1],
-    )  # filter() made an array of its own
+    )  # filter() made a new array
     assert "x (ndarray), overwritten by runs" in f.source
 
 
@@ -195,7 +195,7 @@ def test_what_in_takes() -> None:
     assert cwrapjit.graph.In is In
     refuses(TypeError, lambda: link([In], x), "inputs[0]", "a class")
 
-    class Theirs:  # as PyTensor's
+    class Theirs:  # like PyTensor's In
         variable, mutable, update = x, True, None
 
     assert link([Theirs()], neg(x))(np.ones(2)).tolist() == [-1, -1]
@@ -204,7 +204,7 @@ def test_what_in_takes() -> None:
 
 
 class Lenient(Add):
-    """Add, which may have the same variable, or what shares its memory, as its other input."""
+    """Add that allows its other input to share memory with the one that it overwrites."""
 
 
 @pytest.mark.row("G21")
@@ -221,7 +221,7 @@ def test_ops_that_bear_the_same_memory_twice() -> None:
     refused(same(t, t), "which is its input 1 too", given=[x])
 
 
-# ---- when it runs ----------------------------------------------------------------------------------------
+# ---- while the graph runs --------------------------------------------------------------------------------
 
 
 @pytest.mark.row("G21")
@@ -237,7 +237,7 @@ def test_arguments_that_share_memory_with_what_is_overwritten(mode: str) -> None
         refuses(ValueError, lambda first=first, second=second: f(first, second), shared + "'y'")
     refuses(ValueError, lambda: f(fixed, a[:4]), shared)
     assert a.tolist() == list(range(8)), "nothing has run"
-    assert f(a[::2], a[1::2]).tolist() == [0, -2 + 9, -4 + 30, -6 + 63]  # interleaved, but apart
+    assert f(a[::2], a[1::2]).tolist() == [0, -2 + 9, -4 + 30, -6 + 63]  # interleaved, but without overlap
     assert a.tolist() == [0, 1, -2, 3, -4, 5, -6, 7]
     bound = f.bind([a[:4]], [a[:4]], [None])
     assert bound.run() == -1
@@ -258,7 +258,7 @@ def test_arrays_that_cannot_be_overwritten(mode: str) -> None:
     refuses(ValueError, lambda: f(repeated, np.ones(3)), "flip(): 'x'", "several elements in the same memory")
     assert f(a[:3], frozen[::-1].copy()).tolist() == [0, -1, 0]
     a[:3] *= -1
-    assert f(np.ones(3), frozen).tolist() == [0, -1, -2]  # y may change, but no op does that
+    assert f(np.ones(3), frozen).tolist() == [0, -1, -2]  # y is mutable, but no op changes it
     one = np.lib.stride_tricks.as_strided(a, (1,), (0,))
     assert f(one, np.ones(1)).tolist() == [0]
 
@@ -284,7 +284,7 @@ def test_several_axes_and_other_objects() -> None:
     refuses(ValueError, lambda: f(window), "several elements in the same memory")
 
     class Push(cg.COp):
-        """Appends an item to a list, in place."""
+        """Appends an item to a list in place."""
 
         destroy_map = {0: [0]}
 
@@ -303,7 +303,7 @@ def test_several_axes_and_other_objects() -> None:
 @pytest.mark.quick
 @pytest.mark.row("G21")
 def test_numbers_are_nobodys_memory() -> None:
-    """A C number is the graph's own: the caller's object does not change, and may be given twice."""
+    """A C number belongs to the graph: the caller's object does not change, and may be passed twice."""
 
     class Bump(cg.COp):
         destroy_map = {0: [0]}
@@ -354,19 +354,19 @@ def test_updates_that_the_next_run_would_overwrite() -> None:
         (mul(z, y), {x: t, y: back(t)}, "which shares memory with what updates"),
     ):
         refused(outputs, words, "deep_copy()", given=[lent, y], updates=updates)
-    # Each takes the other's memory.
+    # Each update takes the other's memory.
     f = link([lent, other], mul(z, z), updates={x: neg(y), y: z})
     a, b = np.arange(3.0), np.ones(3)
     assert [f(a, b).tolist(), f().tolist(), f().tolist()] == [[0, 1, 4], [1, 1, 1], [0, 1, 4]]
 
 
-# ---- the rest of link() ----------------------------------------------------------------------------------
+# ---- other parts of link() -------------------------------------------------------------------------------
 
 
 @pytest.mark.quick
 @pytest.mark.row("G21")
 def test_elementwise_ops_are_not_joined_over_what_is_overwritten() -> None:
-    """Joined, PLUS(t, y) would read t where neg(t) has run."""
+    """If fused, PLUS(t, y) would read t after neg(t) has run."""
     x, y = inputs("xy")
     t = mul(x, y)
     early, flipped = PLUS(t, y), neg(t)
@@ -375,13 +375,13 @@ def test_elementwise_ops_are_not_joined_over_what_is_overwritten() -> None:
     a, b = np.arange(4.0), np.full(4, 3.0)
     assert f(a, b).tolist() == (a * b + 3 * b + 3 * b - 3 * a * b).tolist()
     names = [block for block in f.blocks if block.startswith("c_code")]
-    assert len(names) == 4, names  # mul, early, neg, and the two that can be one
+    assert len(names) == 4, names  # mul, early, neg, and one fused loop
 
 
 @pytest.mark.row("G21")
 def test_validate_stays_with_its_op() -> None:
     class Guarded(cg.Op):
-        """Negates in place in c_validate_update, before its code reads."""
+        """An op that negates in place in c_validate_update, which runs before its code."""
 
         destroy_map = {0: [0]}
 
@@ -418,12 +418,12 @@ def test_the_cache_knows_what_is_mutable() -> None:
     op.destroy_map = {0: [0]}
     other = link([In(x, mutable=True)], op(x))
     assert other.source != first.source
-    refused(op(x), "which is an input", given=[x])  # whatever is in the cache
+    refused(op(x), "which is an input", given=[x])  # whatever the cache contains
 
 
 @pytest.mark.row("G21")
 def test_long_chains_and_many_views() -> None:
-    """Linear, and without recursion."""
+    """Takes linear time, without recursion."""
     (x,) = inputs("x")
     v = mul(x, x)
     for _ in range(3000):

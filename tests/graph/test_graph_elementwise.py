@@ -1,4 +1,4 @@
-"""Elementwise ops: expressions over numbers and arrays, broadcast when the graph runs; operators; fusion."""
+"""Tests elementwise ops: expressions of numbers and arrays that broadcast at run time; operators; fusion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MULTIPLY_ADD = cg.elementwise("a, b, c", "a*b + c")
 
 
 def variable(value: Any, name: str) -> Any:
-    """A variable for values like this one."""
+    """Returns a variable of the value's type."""
     if isinstance(value, np.ndarray):
         return cg.ndarray(value.dtype, value.ndim)(name)
     return cg.Scalar(np.asarray(value).dtype)(name)
@@ -33,7 +33,7 @@ def variables(*values: Any) -> list[Any]:
 
 
 def linked(op: Callable[..., Any], *values: Any, **kw: Any) -> Any:
-    """The graph of op on variables for these values."""
+    """Links the graph of op on variables of the values' types."""
     inputs = variables(*values)
     return cj.link(inputs, op(*inputs), **kw)
 
@@ -50,7 +50,7 @@ def test_shapes_broadcast_when_the_graph_runs(mode: str) -> None:
     for shapes in itertools.product(SHAPES, repeat=2):
         a, b = (np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape) for shape in shapes)
         key = a.ndim, b.ndim
-        if key not in graphs:  # one graph for all shapes of these ranks
+        if key not in graphs:  # one graph serves all shapes with these numbers of dims
             graphs[key] = linked(operator.sub, a, b, mode=mode)
         try:
             wanted = np.asarray(a - b)
@@ -75,7 +75,7 @@ def test_any_layout_gives_numpys_result(data: Any) -> None:
         numbers = np.random.default_rng(len(own)).integers(
             0, 2 if kind == "?" else 9, [2 * own[i] for i in axes]
         )
-        base = numbers.astype(kind).transpose(np.argsort(axes).astype(int))  # in any order of its axes
+        base = numbers.astype(kind).transpose(np.argsort(axes).astype(int))  # axes in any order
         cuts = [
             data.draw(st.sampled_from([slice(n), slice(None, None, 2), slice(None, None, -2)])) for n in own
         ]
@@ -84,7 +84,7 @@ def test_any_layout_gives_numpys_result(data: Any) -> None:
     k = linked(op, *operands, mode=data.draw(st.sampled_from(["struct", "function"])), optimize="off")
     a, b, c = (operand.astype(float) for operand in operands)
     wanted = np.asarray(a * b - 2 * c)
-    for _ in range(2):  # the second time with the memory of the first, perhaps
+    for _ in range(2):  # the second run may reuse memory of the first
         assert same(k(*operands), wanted)
 
 
@@ -204,7 +204,7 @@ DTYPES = [
 
 
 def samples(dtype: str) -> Any:
-    """Values that are interesting: ends of the range, zero, both signs."""
+    """Returns edge cases: the ends of the range, zero, both signs."""
     kind = np.dtype(dtype).kind
     if kind in "iu":
         info = np.iinfo(dtype)
@@ -232,7 +232,7 @@ def test_operators_are_numpys(op: Any, left: str) -> None:
     for right in dict.fromkeys((left, "int64", "float32", "uint8", "bool")):
         b = samples(right)
         if op is operator.pow and np.dtype(right).kind == "i":
-            b = b[b >= 0]  # NumPy refuses the others
+            b = b[b >= 0]  # NumPy rejects negative exponents
         complex_ = "complex" in (left + right)
         try:
             wanted = reference(op, a, b)
@@ -264,7 +264,7 @@ def test_unary_operators_are_numpys(dtype: str) -> None:
         else:
             got, wanted = linked(op, a)(a), reference(lambda x, unary: unary(x), a, op)
             assert got.dtype == wanted.dtype
-            if "complex" in dtype:  # hypot's last bit
+            if "complex" in dtype:  # the last bit of hypot may differ
                 assert np.allclose(got, wanted, rtol=1e-6)
             else:
                 assert np.array_equal(got, wanted, equal_nan=got.dtype.kind == "f")
@@ -275,7 +275,7 @@ def test_unary_operators_are_numpys(dtype: str) -> None:
 @pytest.mark.compiler("the cc tier's shifts")
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if np.dtype(d).kind in "biu"])
 def test_bits_are_the_same_in_both_tiers(dtype: str) -> None:
-    """C does not define shifts by as many bits as a number has."""
+    """Shifts by the number's width or more are undefined in C."""
     a, b = samples(dtype)[:, None], samples(dtype)
     ops = BINARY[-5:]
     x, y = variables(a, b)
@@ -304,7 +304,7 @@ def test_numbers_in_operators_are_weak() -> None:
 
 @pytest.mark.row("T04i")
 def test_an_array_in_an_expression_is_a_constant() -> None:
-    """What happens to the caller's array later does not matter."""
+    """Later changes of the caller's array have no effect."""
     x, c = cg.ndarray("float64", 1)("x"), np.arange(3.0)
     z = x + c
     k = cj.link([x], z)
@@ -319,7 +319,7 @@ def test_numbers_alone_make_numbers() -> None:
     k = cj.link([x, y], [x * y + 1.0, y // 2, x < y])
     assert k(2.5, 7) == (18.5, 3, True) and [type(v) for v in k(2.5, 7)] == [float, int, bool]
     assert cj.link([y], y % 5)(-3) == 2 and cj.link([y], y // 0)(3) == 0
-    assert cj.link([y], y // cg.Constant(cg.int64, -1))(-(2**63)) == -(2**63)  # not the end of the process
+    assert cj.link([y], y // cg.Constant(cg.int64, -1))(-(2**63)) == -(2**63)  # would be SIGFPE in plain C
     h = cg.float16("h")
     assert cj.link([h], h * h + h)(np.float16(1.5)) == np.float16(3.75)
 
@@ -382,8 +382,8 @@ def test_integer_arithmetic_is_cs() -> None:
     a, b = np.array([200], "u1"), np.array([100], "u1")
     assert same(
         linked(cg.elementwise("a, b", "a + b", dtype="int64"), a, b)(a, b), np.array([300])
-    )  # ints in C
-    assert same(linked(operator.add, a, b)(a, b), a + b)  # uint8 in NumPy
+    )  # the sum is an int in C
+    assert same(linked(operator.add, a, b)(a, b), a + b)  # and uint8 in NumPy
 
 
 @pytest.mark.quick
@@ -451,7 +451,7 @@ def test_what_others_need_stays() -> None:
     assert all(same(got, right) for got, right in zip(results, wanted, strict=True))
     low = cg.ndarray("f8", 0)("low")
     assert same(cj.link([x, low], x * (low + 1.0))(a, np.array(2.0)), a * 3)
-    assert shared.owner.inputs[0] is x  # the graph itself is as it was
+    assert shared.owner.inputs[0] is x  # the graph itself is unchanged
 
 
 # ---- texts that cannot stand in a loop ------------------------------------------------------------
@@ -492,7 +492,7 @@ STACK: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.fixture
 def hidden(tmp_path: pathlib.Path) -> str:
-    """The directive that includes a file of macros."""
+    """Returns a directive that includes a file of macros."""
     (tmp_path / "hidden.h").write_text(HIDDEN)
     return f'#include "{tmp_path / "hidden.h"}"'
 
@@ -504,7 +504,7 @@ def test_stack_and_jumps_in_a_loop_are_right_in_both_tiers(case: str, hidden: st
     expression, kw = STACK[case]
     if kw.get("support_code") == "the file":
         kw = {"support_code": hidden}
-    x = np.arange(100_000.0)  # times 8 KB: more stack than there is
+    x = np.arange(100_000.0)  # times 8 KB is more than the stack
     apart = np.repeat(x, 2)[::2]
     for optimize, tier in (("off", "tcc"), ("eager", "cc")):
         v = cg.ndarray("float64", 1)("v")
@@ -597,9 +597,9 @@ def test_an_expression_that_is_no_number_is_refused(text: str, dtype: str) -> No
         refuses(cj.CompileError, lambda v=v: cj.link([v], op(v), optimize="off"), "elementwise[")
 
 
-# ---- places -------------------------------------------------------------------------------------------
+# ---- error positions ----------------------------------------------------------------------------------
 
-OPERANDS = [np.arange(3.0), 2.0]  # a loop, and none
+OPERANDS = [np.arange(3.0), 2.0]  # with a loop, and without one
 
 
 @pytest.mark.parametrize("text", ["0 ? a : a) * 100 + (0", "(a", "a; a", "a} {a", "a]", "a)"])

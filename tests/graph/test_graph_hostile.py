@@ -1,4 +1,4 @@
-"""Objects that answer what they should not, or change while they are asked; threads, forks and interrupts."""
+"""Tests hostile objects, which answer wrongly or change during a call; threads, forks and interrupts."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_objects_in_cells_that_act_when_they_die(mode: str) -> None:
     class Last:
         def __del__(self) -> None:
             k.cells[2].clear()
-            with contextlib.suppress(RuntimeError):  # it is running already
+            with contextlib.suppress(RuntimeError):  # it may be running already
                 k.run()
 
     for _ in range(20):
@@ -305,7 +305,7 @@ def test_threads_that_change_the_cells(mode: str) -> None:
 @pytest.mark.quick
 @pytest.mark.parametrize("number", [-1, 13, 16, 17, 18, 21, 24, 256, 2**31 - 1])
 def test_filters_of_types_that_are_no_scalars(number: int) -> None:
-    """What a filter makes of a number has room for a complex128: not for clongdouble, nor for objects."""
+    """A filter's result must fit a complex128; clongdouble and objects do not."""
     refuses(ValueError, lambda: _cwrapjit.make_filter(number, -1, int, str), f"not for type {number}")
     refuses(ValueError, lambda: _cwrapjit.read_scalar(number, 1), f"not for type {number}")
     assert _cwrapjit.make_filter(number, 1, list, str)(1) == "1"
@@ -327,7 +327,7 @@ CALLED = """
 
 
 def calling_graph(mode: str = "struct") -> Any:
-    """Its run calls its argument."""
+    """Returns a graph whose run calls its argument."""
     x = Template(extract="%(name)s = 0;")("x")
     op = TemplateOp(names=(("x",), ("z",)), type=DBL, code=CALLED)
     return cwrapjit.link([x], op(x), mode=mode)
@@ -390,7 +390,7 @@ def test_another_thread_waits_for_its_turn() -> None:
 
 @pytest.mark.quick
 def test_two_graphs_that_call_each_other() -> None:
-    """Where both threads would wait for ever, one of them gets an error."""
+    """Both threads would wait forever, so one of them gets an error."""
     k, other = calling_graph(), calling_graph()
     both_run = threading.Barrier(2)
     errors: list[str] = []
@@ -432,7 +432,7 @@ def test_many_threads_call_one_graph() -> None:
 
 
 def test_threads_that_link() -> None:
-    """Graphs of their own, and each an object of its own of one that they share."""
+    """Threads link graphs of their own, and bind a graph that they share."""
     x = double("x")
     shared = cwrapjit.link([x], add(x, x))
     right: list[bool] = []
@@ -487,7 +487,7 @@ def test_ctrl_c_while_waiting_for_a_turn() -> None:
 
 
 def fork_and_wait(work: Any) -> int:
-    """The child's exit status; 0 when work() returned True there."""
+    """Returns the exit status of a child that runs work(): 0 if that returned True."""
     child = os.fork()
     if child == 0:
         try:
@@ -538,7 +538,7 @@ def test_a_child_links_and_runs() -> None:
 
 @pytest.mark.row("T11i")
 def test_processes_that_compile_the_same(tmp_path: Any) -> None:
-    """Processes link the same graph ten times each: no file, no lock, no error."""
+    """Processes link the same graph ten times each, without errors: they share no file and no lock."""
     program = """if True:
         import sys
         sys.path.insert(0, sys.argv[1])
@@ -556,7 +556,7 @@ def test_processes_that_compile_the_same(tmp_path: Any) -> None:
 
 @pytest.mark.quick
 def test_finalizers_that_run_the_graph() -> None:
-    """The object in a cell goes when the cell is set; its finalizer runs the graph, in that call's turn."""
+    """Setting a cell frees its old object, whose finalizer runs the graph while the call has its turn."""
     x = Unfiltered()("x")
     count = Cell()
     k = cwrapjit.link([x], FilledOp(f"{count.c}++; {{z}} = {{x}};")(x))

@@ -1,4 +1,4 @@
-"""How link() asks types and ops: arguments, answers, exceptions inside, templates and their names."""
+"""Tests how link() calls methods of types and ops: arguments, results, exceptions; templates and names."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def graph(type: Any, op: Any = add) -> tuple[list[Variable], Any]:
 
 
 def notes(error: BaseException) -> str:
-    """What was added to an exception: its notes, or on Python 3.10 the end of its first argument."""
+    """Returns an exception's notes, or on Python 3.10 its first argument, which has them at its end."""
     return "\n".join(getattr(error, "__notes__", [])) or str(error.args[0])
 
 
 def noted(exception: type[BaseException], call: Callable[[], Any], *words: str) -> BaseException:
-    """call() must raise exactly this, with a note that holds the words and this file's name."""
+    """call() must raise exactly this class, with a note that contains the words and this file's name."""
     with pytest.raises(exception) as caught:
         call()
     assert type(caught.value) is exception
@@ -57,11 +57,11 @@ def noted(exception: type[BaseException], call: Callable[[], Any], *words: str) 
     return caught.value
 
 
-# ---- what methods are given ------------------------------------------------------------------------
+# ---- arguments of methods --------------------------------------------------------------------------
 
 
 class Recorder(D):
-    """A double that remembers how its methods were called; each call has a dict of its own."""
+    """A double that records the calls of its methods; each call gets its own dict."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ def test_methods_may_be_plain_functions_and_other_callables() -> None:
 
 
 class Checked(D):
-    """Its extract has a check that check_input=False drops."""
+    """A double whose extraction has a check, which check_input=False omits."""
 
     def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True, **kw: Any) -> str:
         check = "/* THE CHECK */" if check_input else ""
@@ -219,14 +219,12 @@ def test_ops_can_drop_the_checks_of_types(flag: Any) -> None:
         assert "CHECK" not in link([x, y], z, mode=mode).source
         unused = Variable(Checked(), "u")
         assert link([x, y, unused], z, mode=mode).source.count("THE CHECK") == 1
-    source = link(
-        [x, y], add(z, y), mode="function"
-    ).source  # y has a client that wants the check, x has none
+    source = link([x, y], add(z, y), mode="function").source  # a client of y wants the check, none of x does
     assert source.count("THE CHECK") == 1 and source.count("CHECKED") == 3
-    assert link([x, y], careless(add(x, y), y)).source.count("THE CHECK") == 2  # the last client wants none
+    assert link([x, y], careless(add(x, y), y)).source.count("THE CHECK") == 2  # the last client has no check
 
 
-# ---- what methods answer ---------------------------------------------------------------------------
+# ---- results of methods ----------------------------------------------------------------------------
 
 
 @pytest.mark.quick
@@ -258,7 +256,7 @@ def test_text_that_is_no_unicode() -> None:
 
 
 class Asked(cg.COp):
-    """Its C needs support code, which the base class has none of."""
+    """An op whose C text needs support code, which the base class lacks."""
 
     def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
         return f"{outputs[0]} = ANSWER;"
@@ -269,7 +267,7 @@ def support(*_: Any) -> str:
 
 
 class Kind(type(cg.COp)):  # type: ignore[misc]
-    """Classes without hash."""
+    """A metaclass whose classes have no hash."""
 
     def __eq__(cls, other: object) -> bool:
         return cls is other
@@ -316,7 +314,7 @@ def test_an_op_is_asked_wherever_it_has_its_methods(op: Any) -> None:
 
 
 class Bare(Type):
-    """A type with no method at all."""
+    """A type without methods."""
 
 
 @pytest.mark.row("T10i")
@@ -341,7 +339,7 @@ def test_missing_methods_of_types(method: str) -> None:
 
 
 def test_methods_that_are_not_needed_may_be_missing() -> None:
-    source: Any = Bare()  # inputs need neither c_init nor c_sync, and nothing needs c_cleanup
+    source: Any = Bare()  # inputs need neither c_init nor c_sync, and no variable needs c_cleanup
     source.c_declare, source.c_extract = double.c_declare, double.c_extract
     result: Any = Bare()
     result.c_declare, result.c_init, result.c_sync = double.c_declare, double.c_init, double.c_sync
@@ -372,7 +370,7 @@ def test_a_missing_c_code() -> None:
     assert link(inputs, z, python=True)(1.0, 2.0) == -1.0
 
 
-# ---- exceptions inside -----------------------------------------------------------------------------
+# ---- exceptions in methods -------------------------------------------------------------------------
 
 
 class Trouble(Exception):
@@ -461,7 +459,7 @@ def test_exceptions_of_properties_go_on(attribute: str) -> None:
 
 
 def test_what_methods_change_while_linking_does_no_harm() -> None:
-    """Nodes and lists are read once; texts and objects are kept alive."""
+    """link() reads nodes and lists once, and keeps texts and objects alive."""
 
     class Vandal(FilledOp):
         def c_code(self, node: Any, name: str, inputs: Any, outputs: Any, sub: Any) -> str:
@@ -481,7 +479,7 @@ def test_what_methods_change_while_linking_does_no_harm() -> None:
 
 
 class Marked(Template):
-    """Templates by their mark, although the methods could take more."""
+    """A template by its mark, although its methods could take arguments."""
 
     def c_declare(self, name: str = "", sub: Any = None) -> str:
         assert name == "" and sub is None
@@ -499,7 +497,7 @@ def test_templates_are_known_by_mark_or_signature(type: Any) -> None:
 
 
 class Starred(D):
-    """It takes what filled types are given, whatever that is."""
+    """A type whose methods take any arguments."""
 
     def c_declare(self, *given: Any) -> str:
         return f"double {given[0]};"
@@ -516,7 +514,7 @@ def test_an_input_is_looked_at_in_the_steps_that_use_it() -> None:
 
 
 class Literal(D):
-    """Parameters that stand in the text."""
+    """A parameter type whose values stand in the C text as literals."""
 
     def c_literal(self, data: Any) -> str:
         return "2.5"
@@ -569,7 +567,7 @@ def test_names_of_ops_as_lists_and_as_text(names: Any) -> None:
     ],
 )
 def test_names_of_ops_that_are_none(names: Any, error: Any, words: str) -> None:
-    """Where the op is called, as link() says it."""
+    """Calling the op raises the same error as link()."""
 
     class Named(cg.Op):
         def c_var_names(self) -> Any:
@@ -582,7 +580,7 @@ def test_names_of_ops_that_are_none(names: Any, error: Any, words: str) -> None:
 
 @pytest.mark.row("A42")
 def test_percent_signs() -> None:
-    """In templates %% is one; text that comes filled stays as it is."""
+    """In templates %% stands for %; filled texts stay as they are."""
     message = '"100%% of %%d"'
     inputs, z = graph(DBL, TemplateOp(code=f"PyErr_SetString(PyExc_ValueError, {message}); %(fail)s"))
     refuses(ValueError, lambda: link(inputs, z)(1.0, 2.0), "100% of %d")
@@ -642,7 +640,7 @@ def test_filters_of_inputs_are_applied_unless_they_do_nothing() -> None:
 
 
 class Numbers(Type):
-    """Parameters: a tuple of two doubles, in C an array of them."""
+    """A parameter type: a tuple of two doubles, which is an array in C."""
 
     def c_declare(self, name: str, sub: Any) -> str:
         return f"double {name}[2];"
@@ -652,7 +650,7 @@ class Numbers(Type):
 
 
 class Line(FilledOp):
-    """a * x + b, with a and b as parameters."""
+    """Computes a * x + b, with a and b as parameters."""
 
     params_type = Numbers()
 
@@ -680,7 +678,7 @@ def test_parameters_of_ops(mode: str) -> None:
     k = link([x], z, mode=mode)
     assert k(1.0) == 2 * (3 * 3.0 + 5) + 1
     parameters = [block for block in k.blocks if "parameters" in block]
-    assert parameters == ["c_extract of parameters of line"] * 2  # equal ones are one variable
+    assert parameters == ["c_extract of parameters of line"] * 2  # equal parameters share one variable
     assert link([x], z, mode=mode, per_op=True)(1.0) == k(1.0)
     assert link([x], z, mode=mode, check=True)(1.0) == k(1.0)
 
@@ -726,7 +724,7 @@ def test_parameters_in_the_init_code_of_a_node() -> None:
     refuses(ValueError, lambda: link([x], Keeper(5.0, 0.0)(x), mode="function"), "takes mode='struct'")
 
 
-# ---- what is left behind ---------------------------------------------------------------------------
+# ---- memory and files that are left ----------------------------------------------------------------
 
 
 @pytest.mark.leak

@@ -1,4 +1,4 @@
-"""NumPy's functions on variables of graphs are a TypeError, and never compute something else."""
+"""Tests that NumPy's functions raise TypeError for variables of graphs, and never compute something else."""
 
 from __future__ import annotations
 

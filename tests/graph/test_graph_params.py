@@ -1,4 +1,4 @@
-"""Parameters of ops, structs and enumerations; and ops whose C is in files with #section lines."""
+"""Tests parameters of ops, structs and enumerations, and ops with C files that have #section lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARAMS = cg.ParamsType(scale=cg.float64, weights=cg.ndarray("float64", 1), label
 
 
 class Weighted(cg.COp):
-    """x * scale + weights[0] + len(label), all of them parameters."""
+    """Computes x * scale + weights[0] + len(label) of its parameters."""
 
     params_type = PARAMS
     __props__ = ()
@@ -178,7 +178,7 @@ def test_parameters_do_not_leak() -> None:
 
 
 class Chosen(cg.COp):
-    """The parameter's number, as C sees it."""
+    """Returns the parameter as the number that C sees."""
 
     def __init__(self, type: Any, value: Any, text: str = "(double)PARAM", headers: Any = ()) -> None:
         self.params_type = type
@@ -251,11 +251,11 @@ def test_values_of_a_header(tmp_path: Any) -> None:
     assert seen(e, "second", headers=headers) == -7.0 and seen(e, e.OWN_FIRST, headers=headers) == 100.0
     assert seen(e, "ERANGE", headers=headers) == 34.0
     x = cg.Constant(e, "second")
-    assert cj.link([], [Output(headers)(x)])() == 1  # back from C's value to Python's
+    assert cj.link([], [Output(headers)(x)])() == 1  # C's value becomes Python's again
 
 
 class Output(cg.COp):
-    """A copy."""
+    """Copies its input."""
 
     def __init__(self, headers: Any) -> None:
         self.headers = headers
@@ -329,7 +329,7 @@ static int add_all(double x, double y, double *sum, double *difference)
 
 
 class FromFiles(cg.ExternalCOp):
-    """An op from files; its outputs are float64."""
+    """An op with C files, whose outputs are float64."""
 
     outputs = 1
 
@@ -355,7 +355,7 @@ def test_sections_become_the_ops_parts(tmp_path: Any, mode: str) -> None:
     k = cj.link([x], [op(x), op(op(x))], mode=mode)
     first, second = k(1.0)
     assert first == 1010.0 and second % 100 == 28
-    assert k(1.0)[0] == 1110.0  # counts its calls
+    assert k(1.0)[0] == 1110.0  # the second call counts 2
     error = refuses(ValueError, lambda: k(-1.0), "negative: 100%")
     assert "FromFiles" in "".join(getattr(error, "__notes__", [])) + str(error)
 
@@ -402,7 +402,7 @@ def test_several_files_and_relative_paths(tmp_path: Any, monkeypatch: pytest.Mon
     (tmp_path / "latin.c").write_bytes(b"#section support_code\n// caf\xe9\n")
     refuses(UnicodeDecodeError, lambda: Mine("latin.c"), "latin.c)")
     monkeypatch.chdir(tmp_path)
-    typed = type("Typed", (cg.ExternalCOp,), {"__module__": "__main__"})  # as in a session: without a file
+    typed = type("Typed", (cg.ExternalCOp,), {"__module__": "__main__"})  # a class of a session has no file
     for kind in (cg.ExternalCOp, typed):
         monkeypatch.delattr("__main__.__file__", raising=False)
         assert cj.link([x], [kind(["op0.c", "op1.c"])(x)])(2.0) == 3.0

@@ -1,4 +1,4 @@
-"""Running a linked graph: what runs when, what fails how, and what a failure code means."""
+"""Tests runs of a linked graph: what runs when, how it fails, and what a failure code means."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ forms = pytest.mark.parametrize("mode", FORMS)
 
 
 def add_graph(type: Any = DBL, op: Any = ADD, **options: Any) -> Any:
-    """x + y of nonnegative doubles, as the documents have it."""
+    """Links x + y of nonnegative doubles, as in the documents."""
     x, y = type("x"), type("y")
     return cwrapjit.link([x, y], op(x, y), **options)
 
 
 def run(k: Any, *values: Any) -> int:
-    """k.run() with these values in its cells."""
+    """Sets the cells to these values and returns k.run()."""
     for cell, value in zip(k.cells, values, strict=False):
         cell[0] = value
     return int(k.run())
@@ -94,7 +94,7 @@ def test_sync_of_a_template_type_may_not_fail(mode: str) -> None:
 @pytest.mark.row("T12")
 @pytest.mark.parametrize("mode, per_run", [("function", 5), ("struct", 4)])
 def test_cleanups_match_failures_in_init_and_code(mode: str, per_run: int) -> None:
-    """Counted for each block that can fail; in struct form z is kept, and cleaned up with the state."""
+    """Counts them for each block that can fail. In struct form z is cleaned up with the state instead."""
     cleaned, failing = Cell(), Cell()
 
     def fails(block: int) -> str:
@@ -143,7 +143,7 @@ def test_an_output_begins_without_an_object(mode: str) -> None:
 
 @pytest.mark.row("T14", "A28", "T36")
 def test_memory_that_sync_gives_away_or_the_state_keeps() -> None:
-    """A double on the heap: c_cleanup frees what c_sync has not, at the end of a run or of the state."""
+    """A double on the heap: c_cleanup frees it when the run or the state ends, unless c_sync has."""
     freed = Cell()
     sync = "Py_XDECREF(py_%(name)s); py_%(name)s = PyFloat_FromDouble(*%(name)s);"
     texts = {
@@ -175,7 +175,7 @@ def test_memory_that_sync_gives_away_or_the_state_keeps() -> None:
 
 
 def traced(trace: Trace) -> tuple[Any, Any]:
-    """A type and an op that say whose cleanup runs."""
+    """Returns a type and an op whose cleanups record their names."""
     types = [
         Template(extract=CHECKED, cleanup=trace.mark(name), declare="double %(name)s;") for name in "xyz"
     ]
@@ -227,7 +227,7 @@ def test_a_failure_leaves_the_old_result(mode: str) -> None:
     k.cells[2][0] = old
     assert run(k, -1.0, 2.0) == 4
     assert k.cells[2][0] is old
-    assert run(k, 1.0, 2.0) == 0  # an output is not extracted
+    assert run(k, 1.0, 2.0) == 0  # outputs are not extracted
     assert k.cells[2] == [3.0]
 
 
@@ -244,7 +244,7 @@ def test_failing_without_an_exception(mode: str) -> None:
 @pytest.mark.row("T09", "T15i")
 @forms
 def test_an_exception_with_and_without_failing(mode: str) -> None:
-    for kind in (DBLC, DBL):  # whose extraction says so, or not
+    for kind in (DBLC, DBL):  # only DBLC's extraction checks for errors
         k = add_graph(kind, mode=mode)
         refuses(TypeError, lambda k=k: k("a", 1.0), "must be real number, not str")
         assert run(k, "a", 1.0) == 1 and type(k.error) is TypeError
@@ -253,12 +253,12 @@ def test_an_exception_with_and_without_failing(mode: str) -> None:
     silent = TemplateOp(code='PyErr_SetString(PyExc_KeyError, "silent"); %(z)s = 1;')
     k = add_graph(op=silent, mode=mode)
     refuses(KeyError, lambda: k(1.0, 2.0), "silent")
-    assert run(k, 1.0, 2.0) == 4  # no validate: x, y, z and the code
+    assert run(k, 1.0, 2.0) == 4  # there is no validate: x, y, z and the code
     assert k.cells[2] == [None]
 
 
 class Failing(Type):
-    """A type whose extraction calls Python, which raises."""
+    """A type whose extraction calls Python code that raises."""
 
     def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
         return f"PyObject *{name};"
@@ -282,7 +282,7 @@ class Failing(Type):
 @pytest.mark.row("T02i")
 @forms
 def test_ctrl_c_is_not_lost_beside_an_exception(mode: str) -> None:
-    """What words the exception's note runs Python code, and with it the handler of the signal."""
+    """Wording the exception's note runs Python code, and with that the signal's handler."""
     text = '{z} = {x}; int raise(int); raise(2); PyErr_SetString(PyExc_ValueError, "no"); {fail}'
     x = double("x")
     k = cwrapjit.link([x], FilledOp(text)(x), mode=mode)
@@ -380,7 +380,7 @@ def test_a_state_that_cannot_begin() -> None:
 @pytest.mark.quick
 @pytest.mark.row("T34")
 def test_a_state_that_cannot_begin_though_nothing_says_so() -> None:
-    """The text names nothing that raises: the exception is enough. All is cleaned up, to begin again."""
+    """The text names no function that raises, but sets an exception. All is cleaned up for the next try."""
     trace, address = Trace(), ctypes.cast(ctypes.pythonapi.PyErr_NoMemory, ctypes.c_void_p).value
     type = Template(init=f"%(name)s = 0; ((void *(*)(void)){address}ul)();", cleanup=trace.mark("a"))
     x = DBL("x")
@@ -409,7 +409,7 @@ def test_a_float_is_expected(mode: str) -> None:
 
 
 class Reused(D):
-    """Its sync changes py_ only when there is something to say."""
+    """A double whose sync changes py_ only under a condition."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -446,7 +446,7 @@ def test_sync_and_references(mode: str) -> None:
 
 
 def mixed_graph(trace: Trace, **options: Any) -> Any:
-    """G: b = (x + y) * z, with each text saying what it is."""
+    """Links b = (x + y) * z, whose texts record what they do."""
     x, y, z = (D(trace, name)(name) for name in "xyz")
     plus = FilledOp(trace.mark("code add") + "{z} = {x} + {y};", trace.mark("cleanup add"), name="add")
     times = FilledOp(
@@ -461,7 +461,7 @@ def mixed_graph(trace: Trace, **options: Any) -> Any:
 @pytest.mark.row("A30")
 @forms
 def test_the_order_of_a_whole_graph(mode: str) -> None:
-    """In struct form a and b begin with the state, and end with it."""
+    """In struct form a and b live as long as the state."""
     trace = Trace()
     k = mixed_graph(trace, mode=mode)
     extracted, ran = [f"extract {v}" for v in "xyz"], ["code add", "code mul", "cleanup mul", "cleanup add"]
@@ -583,7 +583,7 @@ def test_one_list_for_an_input_and_an_output(mode: str, per_op: bool) -> None:
     both, product = [1.0], [None]
     s = k.bind(both, [2.0], both, product)
     assert s.run() == 0
-    assert (both, product) == ([3.0], [3.0])  # x was 1 to the end of the run
+    assert (both, product) == ([3.0], [3.0])  # x kept its value 1 until the run ended
     assert s.run() == 0
     assert (both, product) == ([5.0], [15.0])
     assert k.once(both, [2.0], both, product) == 0
@@ -652,7 +652,7 @@ def test_nodes_that_run_in_python() -> None:
     assert cwrapjit.link([x], constant, python=True)(2.0) == 0.5
 
 
-# ---- both forms ---------------------------------------------------------------------------------------
+# ---- both forms: struct and function ------------------------------------------------------------------
 
 
 VALUES = st.one_of(st.floats(), st.sampled_from(["a", None, 1, -1.0, 0.0]))
@@ -660,7 +660,7 @@ VALUES = st.one_of(st.floats(), st.sampled_from(["a", None, 1, -1.0, 0.0]))
 
 @st.composite
 def scalar_graphs(draw: Any) -> Any:
-    """Up to ten operations on two numbers, of both styles; division and validation fail for some."""
+    """Draws up to ten operations of both styles on two numbers; some divisions and validations fail."""
     divide = FilledOp(
         'if ({y} == 0) { PyErr_SetString(PyExc_ZeroDivisionError, "zero"); {fail} } {z} = {x} / {y};',
         cleanup="/* nothing */",
@@ -676,8 +676,8 @@ def scalar_graphs(draw: Any) -> Any:
 @settings(max_examples=40)
 @given(graph=scalar_graphs(), values=st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4))
 def test_both_forms_agree_on_random_graphs(graph: Any, values: list[tuple[Any, Any]]) -> None:
-    """What they return, which block fails, what it raises: one function or one per op, kept or begun anew. Of
-    several things that fail, steps may meet another one first: their inputs come later."""
+    """Results, failing blocks and exceptions agree: in one function or one per op, with a new state or the
+    old one. With several faults, steps may meet another first, as they extract inputs later."""
     told: dict[bool, list[Any]] = {False: [], True: []}
     for mode, per_op in itertools.product(FORMS, (False, True)):
         k = cwrapjit.link(*graph, mode=mode, per_op=per_op, optimize="off")

@@ -1,4 +1,4 @@
-"""What types and ops want for the unit as a whole: headers, code, folders, arguments, compilers, versions."""
+"""Tests what types and ops want for a whole unit: headers, code, folders, arguments, compilers, versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ link = cwrapjit.link
 
 
 def party(base: Any, **answers: Any) -> Any:
-    """A type or op whose methods answer with these; a callable is the method itself."""
+    """Gives a type or op methods with these results; a callable is the method itself."""
     for name, answer in answers.items():
         setattr(base, name, answer if callable(answer) else lambda answer=answer: answer)
     return base
@@ -51,7 +51,7 @@ def test_headers_and_libraries(on_type: bool) -> None:
 
 
 def test_macros_of_the_arguments_meet_the_texts() -> None:
-    """libtcc reads `//` that ## makes without end."""
+    """If ## makes `//`, libtcc would read on without end."""
     support = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
     made = op("{z} = 4 PASTE(SLASH, SLASH) 2;", c_compile_args=["-DSLASH=/"], c_support_code=support)
     refuses(cwrapjit.CompileError, lambda: run(made), "together with ## is not supported")
@@ -238,7 +238,7 @@ def test_init_code_that_raises() -> None:
 
 @pytest.mark.quick
 def test_code_of_nodes() -> None:
-    """Each node has support code, init code and a state of its own."""
+    """Each node has its own support code, init code and state."""
 
     class Counter(FilledOp):
         def c_support_code_apply(self, node: Any, name: str) -> str:
@@ -281,7 +281,7 @@ def test_state_of_nodes(mode: str) -> None:
 @pytest.mark.row("T05i")
 @pytest.mark.parametrize("mode", ["struct", "function"])
 def test_the_state_of_a_node_ends_once(mode: str) -> None:
-    """c_cleanup_code_struct: once for each state that has begun, and for the part of one that has not."""
+    """c_cleanup_code_struct runs once per state, and for the nodes of a state that failed to begin."""
     begun, ended, fails = Cell(), Cell(), Cell()
 
     class Keeping(FilledOp):
@@ -307,7 +307,7 @@ def test_the_state_of_a_node_ends_once(mode: str) -> None:
     del k
     gc.collect()
     assert ended.value == 6
-    begun.value, ended.value, fails.value = 0, 0, 2  # the second of three fails
+    begun.value, ended.value, fails.value = 0, 0, 2  # the second of three fails to begin
     k = link([x], [keeping(x), keeping(keeping(x))], mode=mode)
     with pytest.raises(MemoryError):
         k(1.0)
@@ -334,7 +334,7 @@ def test_the_compiler_is_recorded() -> None:
 
 
 def compiled_by(work: Callable[[], Any]) -> int:
-    """How many units work() compiles."""
+    """Returns how many units work() compiles."""
     before = cwrapjit.config.compiled_graphs
     work()
     return cwrapjit.config.compiled_graphs - before

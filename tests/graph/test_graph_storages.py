@@ -1,4 +1,4 @@
-"""Storages, the lists of one object between Python and C; what graphs keep between runs; copies and views."""
+"""Tests storages (lists of one object between Python and C), what graphs keep between runs, and copies."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_objects_are_fetched_at_each_run(mode: str) -> None:
     assert k.run() == 0
     assert k.cells[2] == [7.25]
     k.cells[0][0] = one
-    gc.collect()  # others' garbage has references to None
+    gc.collect()  # garbage of other tests may refer to None
     counts = sys.getrefcount(one), sys.getrefcount(two), sys.getrefcount(None)
     for _ in range(1000):
         k.run()
@@ -94,7 +94,7 @@ def test_objects_are_fetched_at_each_run(mode: str) -> None:
     assert abs(now[2] - counts[2]) < 500, "not one for each run"
 
 
-# ---- arrays that are kept ---------------------------------------------------------------------------------
+# ---- arrays that graphs keep ------------------------------------------------------------------------------
 
 
 @pytest.mark.row("A41")
@@ -106,7 +106,7 @@ def test_results_are_the_callers(mode: str, fetched: bool) -> None:
     second = k(np.arange(3.0) + 10)
     assert first.tolist() == [0, 2, 4]
     assert second.tolist() == [20, 22, 24]
-    view = k(np.ones(3))[1:]  # the view holds the array
+    view = k(np.ones(3))[1:]  # the view keeps the array alive
     third = k(np.arange(3.0))
     assert view.tolist() == [2, 2]
     held = [k(np.full(3, float(i))) for i in range(5)]
@@ -151,7 +151,7 @@ def test_a_buffer_that_nobody_else_holds_is_reused(mode: str, fetched: bool) -> 
 @pytest.mark.parametrize("fetched", [True, False])
 @pytest.mark.parametrize("shares", ["view_map", "destroy_map"])
 def test_a_view_of_a_temporary_is_the_callers(mode: str, fetched: bool, shares: str) -> None:
-    """Ops that say that they share memory: what is under their outputs is begun anew."""
+    """If an op says that outputs share its input's memory, that memory is not reused in the next run."""
     same = FilledOp("Py_XDECREF((PyObject *){z}); {z} = {x}; Py_INCREF((PyObject *){z});")
     setattr(same, shares, {0: [0]})
     x = Array(fetched)("x")
@@ -162,7 +162,7 @@ def test_a_view_of_a_temporary_is_the_callers(mode: str, fetched: bool, shares: 
         results = [k(np.full(3, float(i))) for i in range(4)]
         results = [r[1] if isinstance(r, tuple) else r for r in results]
         assert [r.tolist() for r in results] == [[2.0 * i] * 3 for i in range(4)]
-    k = cwrapjit.link([x], twice(same(temporary)), mode=mode)  # nothing of it leaves C
+    k = cwrapjit.link([x], twice(same(temporary)), mode=mode)  # neither array leaves C
     assert k(np.ones(2)).tolist() == [4, 4]
 
 
@@ -172,7 +172,7 @@ def test_a_result_that_is_taken_out_of_its_cell() -> None:
     k.cells[0][0] = np.arange(3.0)
     k.run()
     mine = k.cells[1][0]
-    k.cells[1][0] = None  # as many references as before, but one is the caller's
+    k.cells[1][0] = None  # the number of references is the same, but one is the caller's
     k.cells[0][0] = np.ones(3)
     k.run()
     assert mine.tolist() == [0, 2, 4]
@@ -194,7 +194,7 @@ def test_extract_out_sees_the_old_object(mode: str) -> None:
     assert k.run() == 0
     assert mine.tolist() == [-1, -1]
     k.cells[1][0] = junk = ["no array"]
-    assert k.run() == 0  # somebody else has it: it is not even looked at
+    assert k.run() == 0  # as the caller has the object, C does not look at it
     k.cells[1][0] = junk
     k.cells[0][0] = "no array"
     assert k.run() == 1
@@ -224,7 +224,7 @@ def test_what_goes_from_step_to_step_is_begun_in_each_run() -> None:
     k.cells[0][0] = np.arange(4.0)
     assert [k.run() for _ in range(50)] == [0] * 50
     assert k.cells[1][0].tolist() == [0, 4, 8, 12]
-    assert made.value == 51  # once for what is returned
+    assert made.value == 51  # only the returned one
 
 
 @pytest.mark.row("T35")
@@ -260,7 +260,7 @@ def test_updates_of_arrays(mode: str, fetched: bool) -> None:
 @pytest.mark.row("T12i")
 @forms
 def test_updates_happen_at_once(mode: str) -> None:
-    """What an input had in the run counts, for another one's update and as an output."""
+    """Updates and outputs use the values that inputs had during the run."""
     x, y, step = double("x"), double("y"), double("step")
     k = cwrapjit.link([x, y], add(x, y), updates={x: y, y: x}, mode=mode)
     assert k(1.0, 2.0) == 3.0
@@ -344,7 +344,7 @@ def test_constants_in_storages() -> None:
 
 
 class Plain(cg.CType):
-    """A type without any C."""
+    """A type without C."""
 
 
 class Sized:
@@ -373,7 +373,7 @@ def test_a_deep_copy_shares_nothing(mode: str) -> None:
         assert np.array_equal(x, y) and not np.shares_memory(x, y) and y.base is None
     assert linked(cg.deep_copy, cg.float64)(2.5) == 2.5
     value = [1, [2, 3]]
-    got = linked(cg.deep_copy, Plain())(value)  # no C: Python's
+    got = linked(cg.deep_copy, Plain())(value)  # copied by Python
     assert got == value and got is not value and got[1] is not value[1]
     got = linked(cg.deep_copy, cg.generic)(value)
     assert got == value and got[1] is not value[1]
@@ -402,7 +402,7 @@ def test_shapes() -> None:
     k = linked(cg.shape, cg.ndarray("float64", 2))
     assert k(np.zeros((2, 3))).tolist() == [2, 3] and k(np.zeros((2, 3))).dtype == np.int64
     assert linked(cg.shape, cg.ndarray("int8", 0))(np.array(3, "i1")).tolist() == []
-    assert linked(cg.shape, Plain())(Sized()).tolist() == [4, 5]  # of any object
+    assert linked(cg.shape, Plain())(Sized()).tolist() == [4, 5]  # a type without C has any object's shape
     assert linked(cg.shape, cg.generic)(Sized()).tolist() == [4, 5]
 
 
@@ -420,7 +420,7 @@ def test_one_length() -> None:
 
 
 class Text(cg.CType):
-    """A str, as a PyObject *; its shape is its length."""
+    """A str as PyObject *; its shape is its length."""
 
     def c_declare(self, name: str, sub: Any) -> str:
         return f"PyObject *{name};"
@@ -439,12 +439,12 @@ class Text(cg.CType):
 
 
 class Subtext(Text):
-    """Has no code of its own."""
+    """A type without registered code of its own."""
 
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Registrations end with the test."""
+    """Undoes registrations after the test."""
     for op in (cg.deep_copy, cg.view, cg.shape, cg.shape_i(0)):
         monkeypatch.setattr(type(op), "_registry", dict(op._registry))
 

@@ -1,4 +1,4 @@
-"""What the C of types and ops may say: templates (ResultBase, c_var_names) and filled texts (CType, COp)."""
+"""Tests what C texts may contain: templates (ResultBase, c_var_names) and filled texts (CType, COp)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def linked(op: Any, kind: Any = CheckedDouble, **options: Any) -> Any:
 
 
 def refused(op: Any, *words: str, kind: Any = CheckedDouble) -> None:
-    """link() of the op raises CompileError, in both forms, with these words in what it says."""
+    """link() of the op must raise CompileError in both forms, with these words in its messages."""
     for mode in MODES:
         with pytest.raises(cwrapjit.CompileError) as caught:
             linked(op, kind, mode=mode)
@@ -87,7 +87,7 @@ def test_code_works_in_place_on_the_declared_variables_and_sync_gives_results(mo
 
 @pytest.fixture(params=["tcc", "cc"])
 def tier(request: pytest.FixtureRequest) -> Any:
-    """Brings a graph into that tier."""
+    """Returns a function that brings a graph to that tier."""
     if request.param == "cc":
         compiler()
 
@@ -153,7 +153,7 @@ def test_any_block_but_sync_and_cleanups_may_fail(where: str, code: int, mode: s
     failing = template_type(extract=text("extract", "%(name)s = 1;"), init="%(name)s = 0;")
     op = template_op(validate=text("validate", "(void)%(x)s;"), code=text("code", "%(z)s = %(x)s + %(y)s;"))
     x, y = failing("x"), kind("y")
-    k = cwrapjit.link([x, y], op(y, x), mode=mode)  # the output is of y's type
+    k = cwrapjit.link([x, y], op(y, x), mode=mode)  # the output has y's type
     k.cells[0][0], k.cells[1][0] = 1.0, 2.0
     assert [k.run(), k.run()] == [code, code]
     assert k.cells[2] == [None if code else 3.0]
@@ -259,7 +259,7 @@ def test_members_of_every_shape_of_declaration(declare: str, use: str, mode: str
 
 
 class AddArrays(cg.Op):
-    """Sums arrays of one shape."""
+    """Adds arrays of one shape."""
 
     def c_var_names(self):
         return [["x", "y"], ["z"]]
@@ -309,7 +309,7 @@ def test_code_may_validate_by_itself(mode: str) -> None:
 
 
 def state_members(source: str) -> str:
-    """The text of the structs that the generated text defines."""
+    """Returns the text of all structs that the generated text defines."""
     return "\n".join(re.findall(r"^(?:typedef )?struct[^;{]*\{(.*?)^\}", source, re.DOTALL | re.MULTILINE))
 
 
@@ -339,13 +339,13 @@ def test_blocks_are_nested_with_one_label_and_one_code_each(mode: str) -> None:
     assert labels == ["5", "4", "3", "2", "1"]
     for n in (1, 2, 4, 5):
         assert f"{{failure = {n}; goto label_{n};}}" in text
-    # Each label is one block further out than the one before.
+    # Each label is one block further out than the one before it.
     depth = {}
     for n in range(1, 6):
         ahead = text[: text.index(f"label_{n}:")]
         depth[n] = ahead.count("{") - ahead.count("}")
     assert [depth[n] - depth[1] for n in range(1, 6)] == [0, 1, 2, 3, 4]
-    # What a block does stands before what is inside of it, and its cleanup behind.
+    # A block's text stands before the blocks inside it, and its cleanup after them.
     order = ["py_V1_x)", "py_V2_y)", "failure = 4", "failure = 5", "label_5:", "label_4:", "label_3:"]
     places = [text.index(mark) for mark in order]
     assert places == sorted(places)
@@ -353,7 +353,7 @@ def test_blocks_are_nested_with_one_label_and_one_code_each(mode: str) -> None:
 
 @both_forms
 def test_each_line_directive_says_its_own_line(mode: str) -> None:
-    """A fault in generated text must be found where the message says it is."""
+    """Messages name lines of the generated text, so #line directives must be right."""
     own = 0
     for number, line in enumerate(linked(Add, mode=mode).source.splitlines(), start=1):
         if re.match(r'#line \d+ "<cwrapjit \S+ generated>"', line):
@@ -375,13 +375,13 @@ def test_c_that_does_not_compile_tells_the_op_and_the_line() -> None:
     assert "Templated.c_code" in (caught.filename or "")
 
 
-# ---- counts of references --------------------------------------------------------------------------
+# ---- reference counts ------------------------------------------------------------------------------
 
 
 @pytest.mark.row("T13i")
 @both_forms
 def test_none_old_items_and_results_are_counted_right(mode: str) -> None:
-    """The document's sketch releases None without owning it, and the new item once too often."""
+    """The document's sketch releases a None that it does not own, and the new item twice."""
 
     class Item:
         pass
@@ -390,7 +390,7 @@ def test_none_old_items_and_results_are_counted_right(mode: str) -> None:
     k.cells[0][0], k.cells[1][0] = 1e3, 2e3
     old = Item()
     count = sys.getrefcount(old)
-    gc.collect()  # others' garbage has references to None
+    gc.collect()  # garbage of other tests may refer to None
     none = sys.getrefcount(None)
     for _ in range(1000):
         k.cells[2][0] = old
@@ -410,7 +410,7 @@ def test_none_old_items_and_results_are_counted_right(mode: str) -> None:
 
 @pytest.mark.row("A20")
 def test_the_channel_is_there_under_its_names() -> None:
-    """py_NAME is the caller's object, storage_NAME the list that holds it."""
+    """py_NAME is the caller's object, and storage_NAME the list that holds it."""
 
     class Nosy(D):
         def c_extract(self, name, sub, **kwargs):
@@ -507,7 +507,7 @@ def test_support_code_may_return_but_not_carry_a_return_into_a_snippet() -> None
 @pytest.mark.row("A24")
 @both_forms
 def test_the_caller_of_c_code_may_give_a_failure_code_of_its_own(mode: str) -> None:
-    """An op that puts another one's text into a loop of its own, as elementwise ops do."""
+    """Tests an op that puts the text of another into its own loop, as elementwise ops do."""
     inner = filled_op("if ({x} < 0) {fail} {z} = {x};")
 
     class Three(cg.COp):
@@ -531,7 +531,7 @@ def test_the_caller_of_c_code_may_give_a_failure_code_of_its_own(mode: str) -> N
 @pytest.mark.row("T11", "A05")
 @both_forms
 def test_a_sync_of_this_protocol_may_fail(mode: str) -> None:
-    """It goes to the variable's own cleanup, and the result of the run before stays."""
+    """A failing sync runs the variable's cleanup, and the earlier result stays."""
     t = Trace()
 
     class Small(D):

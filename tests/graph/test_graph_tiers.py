@@ -1,4 +1,4 @@
-"""Compiled text of graphs: shared by version, optimized when hot, or made by a compiler that is forced."""
+"""Tests compiled graphs: shared by version, recompiled when hot, or made by a compiler that an op demands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HERE = str(pathlib.Path(__file__).resolve().parents[1])
 
 
 class Versioned(D):
-    """A double that says which version its texts are of."""
+    """A double with a version for its texts."""
 
     def __init__(self, version: tuple[Any, ...] = (1,)) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Versioned(D):
 
 
 def compiled_by(work: Callable[[], Any]) -> int:
-    """How many units work() compiles."""
+    """Returns how many units work() compiles."""
     before = cwrapjit.config.compiled_graphs
     work()
     return cwrapjit.config.compiled_graphs - before
@@ -46,7 +46,7 @@ _numbers = iter(range(10**6))
 
 
 def unique() -> str:
-    """A comment that no other text has."""
+    """Returns a comment that no other text has."""
     return f"/* {next(_numbers)} of test_graph_tiers */"
 
 
@@ -91,7 +91,7 @@ def test_what_is_kept_is_bounded() -> None:
             sum_of(FilledOp("{z} = {x} + {y};" + unique(), version=(1,)))
 
     found = [compiled_by(lambda: sum_of(op))]
-    for count in (40, 40, 64):  # what is used is the newest again
+    for count in (40, 40, 64):  # using an entry makes it the newest
         others(count)
         found.append(compiled_by(lambda: sum_of(op)))
     assert found == [1, 0, 0, 1]
@@ -186,7 +186,7 @@ def test_failures_are_the_same_in_both_tiers() -> None:
 
 
 class Counting(FilledOp):
-    """Counts in static data."""
+    """An op that counts in static data."""
 
     def c_support_code(self) -> str:
         return "static int counted;"
@@ -202,11 +202,11 @@ def test_static_data_keeps_its_compiler() -> None:
     assert k(1.0, 2.0) == 3.0
 
 
-# ---- a compiler that somebody insists on ----------------------------------------------------------------
+# ---- compilers that an op demands -----------------------------------------------------------------------
 
 
 class Forced(FilledOp):
-    """An op that wants a compiler."""
+    """An op that demands a compiler."""
 
     def __init__(self, command: str, code: str = "{z} = {x} + {y};", **kw: Any) -> None:
         super().__init__(code, **kw)
@@ -234,7 +234,7 @@ def test_a_compiler_that_an_op_insists_on() -> None:
 
 
 class ForcedCounting(Forced, Counting):
-    """Both."""
+    """An op that demands a compiler, and counts in static data."""
 
 
 @pytest.mark.row("A16")

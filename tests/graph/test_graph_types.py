@@ -1,6 +1,4 @@
-"""The ready types of graphs: numbers, arrays, any object, C pointers; and the classes that graphs are made
-of.
-"""
+"""Tests the built-in types of graphs (numbers, arrays, any object, C pointers) and the classes of graphs."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ DTYPES = [
 
 
 class Code(cg.COp):
-    """An op with that C; {i} and {o} are its first input and its output."""
+    """An op with this C text; {i} and {o} are its first input and its output."""
 
     def __init__(self, text: str, otypes: Any = None, **fields: Any) -> None:
         self.text = text
@@ -40,7 +38,7 @@ class Code(cg.COp):
 
 
 def copies(type: Any, **kw: Any) -> Any:
-    """A graph whose result is a copy of its argument."""
+    """Links a graph that returns a copy of its argument."""
     x = type("x")
     return cj.link([x], [cg.deep_copy(x)], **kw)
 
@@ -115,7 +113,7 @@ def test_filter_of_numbers() -> None:
 @pytest.mark.row("A33")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_filter_gives_the_same_by_either_way(dtype: str) -> None:
-    """Usual numbers are converted in C, all others in Python; options by position ask for that one."""
+    """C converts the usual numbers, and Python all others, or any if options are positional."""
     numbers = [0, 1, -1, 255, 2**40, 2**63, 2**70, 0.5, 0.1, 1e300, 1j, True]
     values = [*numbers, *(np.array(v).astype(t)[()] for v in (0, 1, 100) for t in DTYPES)]
     type = cg.Scalar(dtype)
@@ -276,7 +274,7 @@ def test_filter_of_arrays() -> None:
 @pytest.mark.quick
 @pytest.mark.row("A01i")
 def test_masked_arrays_are_refused() -> None:
-    """Nothing may be computed on values under a mask, and no mask gets lost."""
+    """Masked values must not enter a computation, and masks must not be lost."""
     x, s = cg.ndarray("float64", 1)("x"), cg.float64("s")
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
     k = cj.link([x, s], x * s)
@@ -298,7 +296,7 @@ def test_extract_out_begins_from_the_storage() -> None:
     k.cells[1][0] = None
     assert k.run() == 0
     k.cells[1][0] = np.zeros((2, 2))
-    assert k.run() == 2  # the output's own block
+    assert k.run() == 2  # the block of the output
     assert isinstance(k.error, TypeError)
     text = cg.ndarray("float64", 1).c_extract_out("NAME", {"fail": "FAIL"})
     assert "Py_None" in text and "NAME = NULL" in text and "FAIL" in text
@@ -323,7 +321,7 @@ def test_temporaries_keep_their_memory() -> None:
     assert len({k(np.full(5000, float(i))) for i in range(100)}) == 1
     keep = cj.link([x], [where(cg.view(copied)), cg.view(copied)])
     results = [keep(np.full(4, float(i))) for i in range(3)]
-    assert [r[1][0] for r in results] == [0.0, 1.0, 2.0]  # what was handed out is not written again
+    assert [r[1][0] for r in results] == [0.0, 1.0, 2.0]  # arrays that were returned are not overwritten
 
 
 # ---- any object, and pointers --------------------------------------------------------------------
@@ -357,7 +355,7 @@ void free_thing(void *p) { freed++; free(p); }
 
 @pytest.fixture(scope="module")
 def things(built: Any) -> Any:
-    """A library with pointers that count their ends, as a type and as counters."""
+    """Returns a pointer type, and a function that returns how many were made and freed."""
     path = build_shared(built, "libthings.so", FREED)
     header = "void *make_thing(double); double read_thing(void *); void free_thing(void *);"
     type = cg.CDataType("void *", "free_thing", libraries=[str(path)], extra_support_code=header, version=1)
@@ -380,7 +378,7 @@ def test_a_pointer_is_freed_once(things: Any) -> None:
     del capsule
     gc.collect()
     assert counts() == (made + 1, freed + 1)
-    assert cj.link([x], [read(make(x))])(7.0) == 7.0  # a temporary: no capsule
+    assert cj.link([x], [read(make(x))])(7.0) == 7.0  # a temporary has no capsule
     assert counts() == (made + 2, freed + 2)
     failing = cj.link([x], [Code("{o} = make_thing({i}); PyErr_SetNone(PyExc_KeyError); {fail}", [type])(x)])
     says(KeyError, lambda: failing(1.0), "")
@@ -422,7 +420,7 @@ static void count_end(PyObject *capsule)
 )
 @pytest.mark.parametrize("optimize", ["off", "eager"])
 def test_destructors_of_capsules_stay(how: str, optimize: str) -> None:
-    """Their code is the graph's own; this one adds 1 to *at."""
+    """They are code of the graph; this one adds 1 to *at."""
     seen = np.zeros(1)
     x = cg.float64("x")
     op = Code("Py_XDECREF({o}); " + how, [cg.generic], c_support_code=lambda: END)
@@ -504,7 +502,7 @@ def test_null_is_none(things: Any) -> None:
         refuses(TypeError, lambda ctype=ctype: cg.CDataType(ctype), "pointer type")
 
 
-# ---- classes that graphs are made of -------------------------------------------------------------
+# ---- classes of graphs ---------------------------------------------------------------------------
 
 
 def test_variables_and_nodes() -> None:
@@ -536,7 +534,7 @@ def test_ops_and_their_default_nodes() -> None:
             return f"{outputs[0]} = {self.n} * {inputs[0]};"
 
     x = cg.float64("x")
-    assert cj.link([x], [Twice(x)])(4.0) == 8.0  # the class itself is applied
+    assert cj.link([x], [Twice(x)])(4.0) == 8.0  # the class itself is called
     assert (
         Twice() == Twice() and hash(Twice()) == hash(Twice()) and Twice() != cg.COp() and cg.COp() != cg.COp()
     )

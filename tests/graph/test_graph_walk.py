@@ -1,4 +1,4 @@
-"""What link() makes of variables and nodes: the graphs it takes, in which order, what it refuses and how."""
+"""Tests how link() walks variables and nodes: which graphs it accepts, their order, and rejections."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_unused_inputs_and_duplicates() -> None:
 
 
 class Strict(D):
-    """Notes what it filters; its C refuses 0."""
+    """A double that records what it filters; its C rejects 0."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ def test_inputs_that_nothing_uses_are_looked_at(mode: str, options: dict[str, An
     strict = Strict()
     unused = Variable(strict, "unused")
     first = add(x, y)
-    if "python" in options:  # the first node has no C
+    if "python" in options:  # the first node runs in Python
         first = FilledOp("", name="there", python=lambda x, y: x + y)(x, y)
         first.owner.op.c_code = None  # type: ignore[attr-defined]
     k = link([x, unused, y], add(mul(first, y), first), mode=mode, **options)
@@ -100,7 +100,7 @@ def test_an_input_that_something_computes_is_an_input() -> None:
 
 
 class Both:
-    """Two results: x and twice x."""
+    """Returns x and 2 x."""
 
     def __call__(self, x: Variable) -> list[Variable]:
         return Apply(self, [x], [x.type, x.type]).outputs
@@ -144,7 +144,7 @@ def test_names_that_would_end_a_comment_stay_out_of_the_text() -> None:
 
 
 class Equal(Variable):
-    """Equal to everything, and without a hash."""
+    """A variable that equals everything, and has no hash."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -212,7 +212,7 @@ def test_ten_thousand_nodes_in_a_row_need_no_recursion() -> None:
     assert sys.getrecursionlimit() == limit
 
 
-# ---- graphs that are none --------------------------------------------------------------------------
+# ---- invalid graphs --------------------------------------------------------------------------------
 
 
 def test_cycles_name_their_nodes() -> None:
@@ -220,7 +220,7 @@ def test_cycles_name_their_nodes() -> None:
     for op, inputs, output in ((add, [b, x], a), (mul, [a, x], b)):
         output.owner = types.SimpleNamespace(op=op, inputs=inputs, outputs=[output])
     refuses(ValueError, lambda: link([x], a), "cycle: add(b, x) needs mul(a, x) needs add(b, x)")
-    assert link([x, b], a)(1.0, 2.0) == 3.0  # b is given: no cycle
+    assert link([x, b], a)(1.0, 2.0) == 3.0  # b is an input, so there is no cycle
 
     own = Variable(double, "own")
     own.owner = types.SimpleNamespace(op=add, inputs=[own, x], outputs=[own])
@@ -293,7 +293,7 @@ def test_constants_without_a_literal_have_a_block() -> None:
 
 
 class Scalar(Type):
-    """A type that Python alone knows."""
+    """A type without C."""
 
 
 def test_nodes_in_python_cut_the_graph() -> None:
@@ -351,11 +351,11 @@ def test_fusion_is_asked_where_two_ops_fuse(monkeypatch: pytest.MonkeyPatch) -> 
     refuses(RuntimeError, lambda: link([x, y], z), "another number of outputs")
 
 
-# ---- what Python finds, and C takes over ------------------------------------------------------------
+# ---- plans that Python computes and C checks --------------------------------------------------------
 
 
 def with_item(found: tuple[Any, ...], *changes: Any) -> tuple[Any, ...]:
-    """The same tuple with another item, at that place in the tuple at the place before ..."""
+    """Returns the tuple with another item at the place that the indices in `changes` lead to."""
     *places, item = changes
     if not places:
         return item  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""The whole text of what link() and graphs refuse: a table of calls, classes and messages."""
+"""Tests all messages of link() and graphs: a table of calls, classes and texts."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ class Odd(D):
 
 
 def of(op: Any = add, type: Any = double, **options: Any) -> Any:
-    """A graph of that op on two variables of that type."""
+    """Links an op of two variables of that type."""
     x, y = Variable(type, "x"), Variable(type, "y")
     return link([x, y], op(x, y), **options)
 
 
 def asked(party: Any, **answers: Any) -> Any:
-    """A type or op whose methods answer with these."""
+    """Gives a type or op methods with these results."""
     for name, answer in answers.items():
         setattr(party, name, lambda *arguments, answer=answer: answer)
     return party
 
 
 def op(**answers: Any) -> Any:
-    """A graph of an op whose methods answer with these."""
+    """Links an op whose methods return these results."""
     return of(asked(FilledOp(name="op"), **answers))
 
 
 def named(names: Any) -> Any:
-    """A graph of an op with such c_var_names."""
+    """Links an op with these c_var_names."""
     return of(asked(TemplateOp(), c_var_names=names), DBL)
 
 
 def broken(**changes: Any) -> Any:
-    """add(x, y) beside mul(x, y), with a node like that: None deletes, names stand for variables."""
+    """Links add(x, y) and mul(x, y) after changing a node: None deletes; names stand for variables."""
     z, other = add(X, Y), mul(X, Y)
     z.name = "z"
     for key, value in changes.items():
@@ -69,7 +69,7 @@ def broken(**changes: Any) -> Any:
 
 
 def mapped(**maps: Any) -> Any:
-    """A graph of an op with such maps."""
+    """Links an op with these maps."""
     neg = FilledOp("{z} = -{x};", name="neg")
     vars(neg).update(maps)
     return link([X], neg(X))

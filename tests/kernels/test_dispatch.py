@@ -1,4 +1,4 @@
-"""Dispatch: one callable for many, which the types of the arguments choose."""
+"""Tests Dispatch: one callable stands for many, and the argument types choose."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cwrapjit._cwrapjit import Dispatch
 
 
 class Asking(Dispatch):
-    """Resolves by a function."""
+    """A Dispatch that calls a function to resolve."""
 
     def __init__(self, resolve: Any, **options: Any) -> None:
         super().__init__(**options)
@@ -26,7 +26,7 @@ class Asking(Dispatch):
 
 
 class Counted(Dispatch):
-    """Resolves to functions that return what they are called with; counts how often it is asked."""
+    """A Dispatch of functions that return their arguments, which records each resolve()."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ def test_many_arguments_are_resolved_each_time() -> None:
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 17, 32])
 def test_every_argument_counts(count: int) -> None:
-    """However many there are, and wherever the one that differs stands."""
+    """This holds for any number of arguments, and any position of the one that differs."""
     d = Counted()
     args: list[Any] = [0] * count
     assert d(*args)[0] == 1
@@ -202,7 +202,7 @@ def test_what_looking_for_the_method_raises_comes_out(error: type[BaseException]
 
 
 def test_definitions_and_calls_without_memory() -> None:
-    """Each allocation fails in turn, MemoryError, and nothing else."""
+    """Each allocation fails in turn, which must raise MemoryError and nothing else."""
     pytest.importorskip("_testcapi")
     python(
         """
@@ -330,7 +330,7 @@ def test_a_long_chain_of_them() -> None:
         d = Asking(d)
     with pytest.raises(RecursionError):
         d(1)
-    del d  # one by one, not each inside of the one before
+    del d  # frees them one by one, without recursion
 
 
 def test_threads() -> None:

@@ -1,4 +1,4 @@
-"""ElementwiseKernel: CuPy's kernels on the CPU, by the rules of its test_userkernel and test_elementwise."""
+"""Tests ElementwiseKernel: CuPy's kernels on the CPU, as in its test_userkernel and test_elementwise."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REVERSE = ElementwiseKernel("T x, raw T y", "T z", "z = x + y[_ind.size() - i - 
 SHIFT = ElementwiseKernel("raw T x", "raw T y", "y[(i + 1) % _ind.size()] = x[i]", "shift")
 
 
-# ---- CuPy's documented kernels ------------------------------------------------------------------
+# ---- kernels of CuPy's documentation ------------------------------------------------------------
 
 
 @pytest.mark.row("K01", "K03")
@@ -477,7 +477,7 @@ def test_preamble_and_local_variables() -> None:
     assert kernel(np.arange(3.0)).tolist() == [3, 5, 7]
     flagged = ElementwiseKernel("T x", "T y", "y = x * FACTOR", options=("-DFACTOR=4",))
     assert flagged(np.arange(3)).tolist() == [0, 4, 8]
-    # names of parameters are free in the preamble, and in comments and strings of all texts
+    # The preamble, and comments and strings of all texts, may use the parameters' names.
     same = ElementwiseKernel(
         "T x, raw T r", "T y", '/* return x[1] _ind */ y = x + r[i] + sizeof "return r"; // y = r', "same",
         preamble="static inline double of(double x, double r) { double y = x; return y + r; }",
@@ -495,7 +495,7 @@ def test_loop_prep_and_after_loop() -> None:
     kernel(np.arange(4.0), y, count)
     assert y.tolist() == [-1, -1, 12, 15] and count[0] == 1
     kernel(np.arange(4.0), np.zeros((3, 4)), count)
-    assert count[0] == 4  # once for each row
+    assert count[0] == 4  # once per row
     many = np.ones((3000, 100))
     for _ in range(3):
         kernel(many, np.zeros(many.shape), count)
@@ -528,7 +528,7 @@ def test_variables_of_loop_prep_last_for_a_row(debug: bool) -> None:
     gathered = ElementwiseKernel(
         "raw T x, int64 k", "T y, raw T z", "s += x[k]; y = s; z[k] = y", loop_prep="T s = 0;", debug=debug
     )
-    every, k = x[0, :, ::2], np.array([[4, 0, 2], [5, 3, 1]])  # elements in C order, where there are gaps
+    every, k = x[0, :, ::2], np.array([[4, 0, 2], [5, 3, 1]])  # elements count in C order
     y, z = gathered(every, k, np.empty(k.shape), np.empty((2, 3, 2))[:, :, 0])
     np.testing.assert_array_equal(y, every.ravel()[k].cumsum(axis=-1))
     np.testing.assert_array_equal(z.ravel()[k], y)
@@ -563,7 +563,7 @@ def test_faults_in_c_name_the_users_lines() -> None:
     with pytest.raises(CompileError, match="'foo'") as caught:
         kernel(np.zeros(3))
     assert (caught.value.lineno, caught.value.text, caught.value.offset) == (1, "y = foo(x)", 5)
-    # What compilers find at the word after it is on the last line all the same.
+    # Compilers find some faults at the next word; the reported line is the statement's nevertheless.
     with pytest.raises(CompileError, match="'late'") as caught:
         ElementwiseKernel("float64 x", "float64 y", "y = x;\ny = late", "k")
     assert (caught.value.lineno, caught.value.text) == (2, "y = late")
@@ -585,7 +585,7 @@ def test_words_of_a_device_are_ignored() -> None:
     assert DIFF(x, x, stream=None, block_size=128, size=None).tolist() == [0, 0, 0]
 
 
-# ---- tiers, threads, what is kept -----------------------------------------------------------------
+# ---- tiers, threads, leaks ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [{"optimize": "eager"}, {"optimize": "off"}, {"debug": True}], ids=str)
@@ -626,7 +626,7 @@ def test_casts_of_cpp() -> None:
 
 @pytest.mark.quick
 def test_compile_errors_show_what_was_written() -> None:
-    """And point at it, whatever became of it for C."""
+    """Messages show and mark the user's text, not what C gets."""
     for text, preamble, offset, shown in (
         ("double t = 1;\ny = x[i] + float(z) + t", "", 18, 1),
         ("y = x[i]", "static double g(int i)\n{ return float(i) + z; }", 21, 1),
@@ -650,7 +650,7 @@ def test_debug_sees_bad_indices() -> None:
 
 
 def test_debug_sees_numbers_that_no_element_has() -> None:
-    """As x is indexed: by one number, whatever its dims and strides are."""
+    """x is indexed by one number in C order, whatever its dims and strides are."""
     for x in (np.zeros((3, 4)), np.zeros((4, 3)).T, np.zeros((3, 8))[:, ::2], np.zeros((2, 2, 3))):
         read = ElementwiseKernel("int64 k, raw T x", "T y", "y = x[k]", "read", debug=True)
         write = ElementwiseKernel("int64 k", "raw T x", "x[k] = 1", "write", debug=True)
@@ -764,7 +764,7 @@ def test_a_kernel_is_let_go_and_can_be_copied() -> None:
     ],
 )
 def test_calls_that_no_kernel_makes(arguments: tuple[Any, ...]) -> None:
-    """What is private refuses as well what would lead out of its memory."""
+    """Even the private class rejects arguments that would lead out of its memory."""
     nargs, inputs, casts, outputs, shared, count, size, tuple_out, form = arguments
     dtypes = (np.dtype("f8"),) * count
     with pytest.raises((TypeError, ValueError), match=r"Adapted|at most 64"):
@@ -801,7 +801,7 @@ def test_one_that_is_dropped_while_it_is_called() -> None:
 
 @pytest.mark.quick
 def test_without_memory() -> None:
-    """Each allocation of a call, and of a definition, fails in turn."""
+    """Each allocation fails in turn, in a call and in a definition."""
     pytest.importorskip("_testcapi")
     python(
         """
@@ -964,7 +964,7 @@ def test_cpp_is_refused_with_its_line() -> None:
 def test_the_mark_is_below_what_is_wrong(
     texts: tuple[str, ...], what: str, line: int | None, mark: int
 ) -> None:
-    """C has seen more in that line: what is in front of the operation, and other names of raw elements."""
+    """The line that C sees has more in front of the operation, and other names for raw elements."""
     operation, prep, after = (*texts, "", "")[:3]
     kernel = ElementwiseKernel("raw T r, T x", "T y", operation, "k", loop_prep=prep, after_loop=after)
     error = refuses(cwrapjit.CompileError, lambda: kernel(np.ones(3), np.ones(3)), "<cwrapjit k ")
@@ -975,7 +975,7 @@ def test_the_mark_is_below_what_is_wrong(
 
 @pytest.mark.parametrize("what", ["operation", "loop_prep"])
 def test_a_line_may_be_continued_anywhere(what: str) -> None:
-    """In the midst of a word of the kernel's own, too."""
+    """Even within a name that kernels define."""
     text = {"operation": "y = r[i] * 12 + _ind.size() + k", "loop_prep": "double k = 12 >> 1;"}
     for at in range(len(text[what])):
         cut = {**text, what: text[what][:at] + "\\\n" + text[what][at:]}

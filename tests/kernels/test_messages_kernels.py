@@ -1,4 +1,4 @@
-"""The whole text of what kernels and vectorize() refuse: a table of calls, classes and messages."""
+"""Tests all messages of kernels and vectorize(): a table of calls, classes and texts."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ X = np.ones((2, 3))
 
 
 def of(inputs: Any, outputs: Any = "T y", text: Any = "y = x", *name: Any, **options: Any) -> Any:
-    """A kernel, called with arrays where its definition is fine."""
+    """Defines a kernel, and calls it with arrays if the definition succeeds."""
     return ElementwiseKernel(inputs, outputs, text, *name, **options)(np.zeros(2), np.zeros(2))
 
 
 def total(**changes: Any) -> Any:
-    """A reduction with other texts."""
+    """Defines a reduction with other texts."""
     usual = {"in_params": "T x", "out_params": "T y", "map_expr": "x", "reduce_expr": "a + b"}
     return ReductionKernel(**(usual | {"post_map_expr": "y = a", "identity": "0"} | changes))
 
 
 def types(inputs: str, outputs: str, *given: Any, **chosen: Any) -> Any:
-    """What the letters of a kernel stand for, when its arguments are of these dtypes."""
+    """Returns the types of a kernel's letters for arguments of these dtypes."""
     dtypes = [None if each is None else np.dtype(each) for each in given]
     return resolve("f()", parse(inputs, "f()", "a"), parse(outputs, "f()", "b"), dtypes, chosen or None)
 

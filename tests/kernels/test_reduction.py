@@ -1,4 +1,4 @@
-"""ReductionKernel: CuPy's arguments, any axes and layouts, one tree of operations whatever the way."""
+"""Tests ReductionKernel: CuPy's arguments, all axes and layouts, and one tree of operations for all ways."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.row("K04")
 
 @contextmanager
 def refusing(error: type[BaseException], *words: str) -> Iterator[None]:
-    """What is within must raise this class, with a message that holds each of the words."""
+    """The body must raise this class, with a message that contains each of the words."""
     with pytest.raises(error) as caught:
         yield
     assert words and all(len(word) > 2 and word in str(caught.value) for word in words), str(caught.value)
@@ -48,12 +48,12 @@ NORM = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm
 
 
 def same(one: np.ndarray, other: np.ndarray) -> bool:
-    """The same bits."""
+    """Returns whether both have the same shape, dtype and bits."""
     return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
 
 def layouts(x: np.ndarray) -> list[np.ndarray]:
-    """The same items, wherever they are in memory."""
+    """Returns arrays with the same items in other memory layouts."""
     made = [
         x.transpose(order).copy().transpose(np.argsort(order))
         for order in itertools.permutations(range(x.ndim))
@@ -65,7 +65,7 @@ def layouts(x: np.ndarray) -> list[np.ndarray]:
     return made
 
 
-# ---- what CuPy documents ---------------------------------------------------------------------------
+# ---- examples of CuPy's documentation --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, (0, 1), (0, 2), (1, 2), (-1, 0), (0, 1, 2), ()])
@@ -98,7 +98,7 @@ def test_sizes(n: int) -> None:
 )
 @settings(max_examples=80, deadline=None)
 def test_any_layout(shape: list[int], data: st.DataObject) -> None:
-    """NumPy is the oracle of values, the contiguous array that of bits."""
+    """Values must equal NumPy's, and bits those of the contiguous array."""
     axes = data.draw(st.lists(st.integers(0, max(0, len(shape) - 1)), unique=True)) if shape else []
     order = data.draw(st.permutations(range(len(shape))))
     steps = data.draw(st.lists(st.sampled_from([1, 2, -1, -3]), min_size=len(shape), max_size=len(shape)))
@@ -117,7 +117,7 @@ def test_any_layout(shape: list[int], data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "g"])
 def test_types(dtype: str) -> None:
-    """Sums are of the output's type, as in CuPy: int8 wraps around."""
+    """A sum has the output's type, as in CuPy: int8 wraps around."""
     x = np.arange(-200, 200).astype(dtype).reshape(20, 20)
     for axis in (0, 1, None):
         found = TOTAL(x, axis=axis)
@@ -142,7 +142,7 @@ def test_bools() -> None:
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8", "D"])
 def test_outputs_side_by_side(dtype: str) -> None:
-    """As many as are worked on at once, some less, and some more, whatever an accumulator's size."""
+    """Tests fewer outputs than run at once, as many, and more, for any size of accumulator."""
     text = "((npy_complex128){a.real + b.real, a.imag + b.imag})" if dtype == "D" else "a + b"
     zero = "{0, 0}" if dtype == "D" else "0"
     total = ReductionKernel("T x", "T y", "x", text, "y = a", zero, optimize="off")
@@ -165,7 +165,7 @@ def test_reduce_type() -> None:
 
 
 def test_a_struct_as_accumulator() -> None:
-    """Mean and variance in one pass, combined as Chan does it."""
+    """Computes mean and variance in one pass, combined by Chan's formula."""
     moments = ReductionKernel(
         "T x",
         "T mean, T variance",
@@ -236,7 +236,7 @@ def test_out() -> None:
 
 
 def test_outputs_of_subclasses() -> None:
-    """Their memory is filled, and they are returned."""
+    """The kernel fills their memory and returns them."""
 
     class Sub(np.ndarray):
         pass
@@ -394,7 +394,7 @@ def test_any_number_is_an_identity(identity: object, dtype: str) -> None:
     if dtype in ("i8", "u8"):
         info, whole = np.iinfo(dtype), int(identity)
         if identity != whole or not info.min <= whole <= info.max:
-            return  # C would convert it as it likes
+            return  # C would convert the value
         identity = whole
     f = ReductionKernel("T x", "T y", "x", "a + b", "y = a", identity, "f", optimize="off")
     got, wanted = f(np.zeros(0, dtype)), np.dtype(dtype).type(identity)
@@ -408,7 +408,7 @@ def test_any_number_is_an_identity(identity: object, dtype: str) -> None:
     "shape", [(300,), (40_000,), (7, 300), (300, 7), (2, 17_000, 2), (30, 4, 5), (2, 9, 50)]
 )
 def test_numbers_of_items(shape: tuple[int, ...]) -> None:
-    """_J counts in C order along the reduced axes; _j all items, outputs fastest."""
+    """_J counts in C order along the reduced axes; _j counts all items, outputs fastest."""
     where = ReductionKernel(
         "T x",
         "int64 y",
@@ -459,14 +459,14 @@ def test_faults_have_the_users_lines(what: str, arguments: dict[str, str]) -> No
         "post_map_expr": "y = a", "identity": "0",
     }  # fmt: skip
     with pytest.raises(cwrapjit.CompileError, match="nowhere") as caught:
-        ReductionKernel(**(usual | arguments), name="kernel")  # at the definition: all types are known
+        ReductionKernel(**(usual | arguments), name="kernel")  # where all types are known
     error = caught.value
     assert error.filename == f"<cwrapjit kernel {what}>" and error.lineno == 2
     assert error.text is not None and "nowhere" in error.text
 
 
 def test_lines_of_c_alone_are_lines() -> None:
-    """Python counts form feeds and more; a preamble may say what its lines are called, and texts CRLF."""
+    """Only C's line ends count: not form feeds, but CRLF. The preamble may contain #line."""
     preamble = '\f#define ONE 1\x0b\n#line 100 "own.h"\nstatic const char text[] = "a\u2028b";\r\n'
     given = {"in_params": "float64 x", "out_params": "float64 y", "reduce_expr": "a +\r\nb", "identity": 0}
     given |= {"post_map_expr": "y = a; // return", "preamble": preamble + "#define TWO \\\r\n 2"}
@@ -510,7 +510,7 @@ def test_kernels_are_pickled_as_their_texts() -> None:
 
 @pytest.fixture(scope="module")
 def eager() -> ReductionKernel:
-    """In the cc tier from the start, where there is one."""
+    """Returns a kernel in the cc tier, if there is a compiler."""
     return summing(optimize="eager", threads=2)
 
 
@@ -518,7 +518,7 @@ def eager() -> ReductionKernel:
 @pytest.mark.row("K18")
 @pytest.mark.parametrize("shape", [(40_000,), (17_000, 3), (30, 5, 3)])
 def test_the_same_bits(shape: tuple[int, ...], eager: ReductionKernel) -> None:
-    """Whatever the layout, the number of threads and the tier."""
+    """Layout, number of threads and tier make no difference."""
     x = np.random.default_rng(6).normal(size=shape) * 10.0 ** np.random.default_rng(7).integers(
         -9, 9, size=shape
     )
@@ -528,18 +528,18 @@ def test_the_same_bits(shape: tuple[int, ...], eager: ReductionKernel) -> None:
     ):
         wanted = np.asarray(TOTAL(x, axis=axes))
         for number, each in enumerate(layouts(x)[1::2]):
-            for kernel in kernels[: 3 if number == 1 else 2]:  # the compiler takes its time
+            for kernel in kernels[: 3 if number == 1 else 2]:  # as compiling is slow
                 assert same(np.asarray(kernel(each, axis=axes)), wanted)
 
 
 @pytest.mark.row("K18")
 @pytest.mark.parametrize("optimize", ["off", "eager"])
 def test_many_outputs_side_by_side_have_the_same_bits(optimize: str, eager: ReductionKernel) -> None:
-    """Lanes are folded as they come there; rows of parts of leaves, of one leaf, and of several."""
+    """Rows are parts of leaves, one leaf, or several; lanes are joined differently there."""
     kernel = eager if optimize == "eager" else summing(optimize=optimize)
     for n, m in itertools.product((15, 16, 17, 127, 129, 300, 1000), (64, 65, 1040)):
         x = np.random.default_rng(n).normal(size=(n, m))
-        wanted = TOTAL(np.ascontiguousarray(x.T), axis=1)  # each output alone
+        wanted = TOTAL(np.ascontiguousarray(x.T), axis=1)  # computes each output alone
         gaps = np.zeros((n, m + 3))
         gaps[:, :m] = x
         for each in (x, gaps[:, :m], np.repeat(x, 2, axis=1)[:, ::2]):
@@ -552,7 +552,7 @@ def test_many_outputs_side_by_side_have_the_same_bits(optimize: str, eager: Redu
 
 @pytest.mark.row("K18")
 def test_as_accurate_as_numpy() -> None:
-    """Errors against the exact sum, over many sums of numbers that cancel."""
+    """Compares the errors of many sums of numbers that cancel."""
     rng = np.random.default_rng(8)
     for n in (100, 1000, 30_000):
         ours, theirs = [], []
@@ -565,7 +565,7 @@ def test_as_accurate_as_numpy() -> None:
 
 
 def model(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """The rule of docs/kernels.md, for a * 31 + b * 17 + 5, in which neither order nor grouping is free."""
+    """Implements docs/kernels.md for a * 31 + b * 17 + 5, which fixes order and grouping."""
 
     def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a * np.uint64(31) + b * np.uint64(17) + np.uint64(5)
@@ -582,7 +582,7 @@ def model(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         stack: list[np.ndarray] = []
         for number, begin in enumerate(range(0, len(items), 128)):
             value = leaf(items[begin : begin + 128])
-            while number & 1:  # as a binary counter counts
+            while number & 1:  # joins as a binary counter carries
                 value, number = join(stack.pop(), value), number >> 1
             stack.append(value)
         while len(stack) > 1:
@@ -591,7 +591,7 @@ def model(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         return stack[0]
 
     def row_of(lengths: Sequence[int], follows: Sequence[bool]) -> tuple[int, int]:
-        """Its first axis and the one behind it; follows: axes with no kept one in front."""
+        """Returns the row's axes, [first, end); follows[k]: no kept axis is in front of axis k."""
         for joined in (follows, [True] * len(lengths)):
             end = len(lengths)
             for first in reversed(range(end)):
@@ -638,7 +638,7 @@ def test_operations_are_grouped_as_documented(shape: tuple[int, ...], axes: tupl
 
 
 def test_threads_and_tiers_while_they_change() -> None:
-    """Calls from several threads, while the cc tier comes."""
+    """Several threads call while the cc tier's loops are swapped in."""
     kernel, x = summing(threads=2), np.random.default_rng(9).normal(size=(200, 300))
     wanted, wrong = TOTAL(x, axis=0), []
 
@@ -665,7 +665,7 @@ def test_options() -> None:
 
 
 def test_functions_of_any_type() -> None:
-    """min, max and abs, and functions of <math.h>, are those of the operands' types."""
+    """min, max, abs and the functions of <math.h> have the types of their operands."""
     largest = ReductionKernel("T x", "T y", "abs(x)", "max(a, b)", "y = a", None, "largest")
     for dtype in ("i1", "u4", "i8", "f4", "f8"):
         x = np.arange(-100, 100).astype(dtype).reshape(10, 20)
@@ -681,7 +681,7 @@ def test_axes_of_any_kind() -> None:
 
 
 def test_what_calls_of_the_same_geometry_must_not_share() -> None:
-    """A call whose plan is known is refused, or done another way, when its arguments are others."""
+    """A plan is stored per geometry, but other arguments are rejected or need another plan."""
     x, w = np.arange(6.0).reshape(2, 3), np.full((2, 3), 2.0)
     dot = ReductionKernel("T x, T w", "T y", "x * w", "a + b", "y = a", "0", "dot", optimize="off")
     ends = ReductionKernel(
@@ -756,7 +756,7 @@ def test_messages_name_a_kernel_once_and_a_stream_is_of_no_use() -> None:
             kernel(x, axis=0, out=bad)
 
 
-# ---- raw inputs, and where items are ---------------------------------------------------------------------
+# ---- raw inputs, and indices of items --------------------------------------------------------------------
 
 
 @pytest.mark.row("K05")
@@ -772,7 +772,7 @@ def test_places_and_raw_inputs(shape: tuple[int, ...], axis: int | tuple[int, ..
     numbers = np.arange(shape[2])
     for w in (x[::-1], np.ascontiguousarray(x[::-1]), np.broadcast_to(rng.integers(9, size=shape[2]), shape)):
         np.testing.assert_array_equal(place(x, w, axis=axis), (x * w + numbers).sum(axis=wanted_axis))
-    # _j counts outputs fastest, and reduced axes before them.
+    # _j counts outputs fastest, and reduced axes slower.
     axes = range(3) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     reduced = sorted(each % 3 for each in axes)
     kept = [each for each in range(3) if each not in reduced]
@@ -841,7 +841,7 @@ def test_raw_indices_are_checked_with_debug() -> None:
             checked(x, w, axis=1)
     np.testing.assert_array_equal(checked(x, np.arange(4.0), axis=1), [8, 26])
     place = ReductionKernel("T x, raw T w", "T y", "w[_in_ind.get()]", "a + b", "y = a", "0", debug=True)
-    for w, axis in ((x[:1], 0), (x[:, :2], 1), (np.ones((1, 9)), 0)):  # that has enough elements
+    for w, axis in ((x[:1], 0), (x[:, :2], 1), (np.ones((1, 9)), 0)):  # that are long enough
         message = (
             f"w: index {w.shape[axis]} is out of range for axis {axis}, which has {w.shape[axis]} elements"
         )
@@ -888,7 +888,7 @@ def test_a_reduce_type_that_is_none_is_refused_at_once() -> None:
             *text, reduce_type=word, preamble="typedef double ours;", options=("-DREAL=float",)
         )
         assert kernel(np.arange(4.0)) == 6, word
-    more = {"reduce_type": "nosuch", "preamble": "#include <stdio.h>"}  # which may have it
+    more = {"reduce_type": "nosuch", "preamble": "#include <stdio.h>"}  # stdio.h might define the type
     refuses(
         cwrapjit.CompileError, lambda: ReductionKernel("int32 x", "int32 y", *text[2:], **more), "reduce_type"
     )
@@ -927,7 +927,7 @@ def test_units_of_others_are_not_lost() -> None:
 @pytest.mark.quick
 @pytest.mark.parametrize("char", "qQ")
 def test_long_long(char: str) -> None:
-    """NumPy's second type of 64 bits, which to C is another one, too."""
+    """The second 64-bit type of NumPy is another type for C, too."""
     x = np.arange(10).astype(char)
     total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
     assert total(x) == 45
@@ -978,7 +978,7 @@ def test_faults_are_in_the_text_that_has_them(what: str) -> None:
     ],
 )
 def test_rows_do_not_go_over_kept_axes(order: str, axis: tuple[int, int], signature: str) -> None:
-    """If neighbours have 256 items: rows, or outputs side by side, then are lines in memory."""
+    """If neighbouring items suffice, rows or outputs side by side remain lines in memory."""
     kernel, x = summing(optimize="off"), np.asarray(np.arange(3600.0).reshape(300, 4, 3), order=order)
     assert np.array_equal(kernel(x, axis=axis), x.sum(axis=axis))
     assert kernel.functions[0].signature == signature
@@ -986,7 +986,7 @@ def test_rows_do_not_go_over_kept_axes(order: str, axis: tuple[int, int], signat
 
 @pytest.mark.row("K18")
 def test_columns_with_gaps_are_one_line() -> None:
-    """As those without are: one loop goes over the items of all columns."""
+    """Like columns without gaps, they run in one loop over the items of all columns."""
     for gap in (1, 2):
         kernel = summing(optimize="off")
         x = np.arange(900.0).reshape(300, 3).repeat(gap, axis=1)[:, ::gap]
@@ -996,7 +996,7 @@ def test_columns_with_gaps_are_one_line() -> None:
 
 @pytest.mark.compiler("which vectors it makes")
 def test_no_eight_items_are_gathered_at_once() -> None:
-    """gcc does, of a row whose items lie here and there; on AMD's processors that takes twice as long."""
+    """gcc would gather items that are not neighbours, which takes twice as long on AMD's processors."""
     kernel = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total", optimize="eager")
     x = np.arange(3000.0).reshape(100, 10, 3)
     assert np.array_equal(kernel(np.asfortranarray(x), axis=(0, 2)), x.sum(axis=(0, 2)))
@@ -1006,7 +1006,7 @@ def test_no_eight_items_are_gathered_at_once() -> None:
 
 
 def test_a_line_may_be_continued_anywhere() -> None:
-    """In the midst of a word of the kernel's own, too."""
+    """Even within a name that kernels define."""
     x = np.arange(4.0)
     for text in ("x * _in_ind.get()[0] * 12", "_raw_x[_in_ind.get()] * _in_ind.get()[0] * 12"):
         for at in range(1, len(text)):

@@ -1,4 +1,4 @@
-"""vectorize(): a C function of numbers becomes a function of arrays."""
+"""Tests vectorize(), which turns a C function of numbers into a function of arrays."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_types(ctype: str, dtype: str) -> None:
     known += "enum high { HIGH = 0xf0000000 };\nenum both { LEAST = -1, MOST = 0x100000000 };\n"
     known += "typedef enum { PLAIN } plain;\ntypedef enum wide large;\n"
     known += "typedef enum any { ANY = 0x100000000 } larger;\n"
-    known += "#include <stdint.h>\n"  # C confirms what Python has read
+    known += "#include <stdint.h>\n"  # C checks what Python has read
     plain = ctype.replace("const ", "")
     f = vectorize(f"{known}{ctype} same({ctype} x) {{ return x; }}")
     values = np.array([0, 1, 100]).astype(dtype)
@@ -161,7 +161,7 @@ def test_enums_are_as_wide_as_in_c() -> None:
     value = np.zeros(2, [("a", "i1"), ("b", "u8")]).astype(np.dtype([("a", "i1"), ("b", "u8")], align=True))
     value["b"], value["a"] = 0x1FFFFFFFF, 1
     assert f(value).tolist() == [0x1FFFFFFFE] * 2
-    assert vectorize("enum { ONE, TWO } f(int x) { return TWO; }")(1) == 1  # it has no name
+    assert vectorize("enum { ONE, TWO } f(int x) { return TWO; }")(1) == 1  # the enum has no name
 
 
 @pytest.mark.row("K13")
@@ -231,7 +231,7 @@ def test_structs_of_included_files(tmp_path: pathlib.Path) -> None:
     ],
 )  # fmt: skip
 def test_types_that_hang_on_the_compiler(text: str, dtype: Any, tier: Any, tmp_path: pathlib.Path) -> None:
-    """A header may choose by it: all read it as libtcc does."""
+    """A header may test the compiler; all readers see libtcc's choice."""
     (tmp_path / "own.h").write_text(HEADER)
     f = vectorize(f'#include "own.h"\n{text}', include_dirs=[tmp_path], optimize=tier)
     assert f.tier == ("tcc" if tier == "off" else "cc")
@@ -242,7 +242,7 @@ def test_types_that_hang_on_the_compiler(text: str, dtype: Any, tier: Any, tmp_p
 
 @pytest.mark.row("K13")
 def test_types_that_python_and_c_read_differently_are_refused(tmp_path: pathlib.Path) -> None:
-    """Never is there a wrong type without a word."""
+    """A type that was read wrongly must not pass silently."""
     (tmp_path / "own.h").write_text(HEADER)
     text = '#include "own.h"\nvoid f(int x, OUT bool *y) { *y = x; }'
     message = "and is another one to C"
@@ -261,14 +261,14 @@ def test_types_that_python_and_c_read_differently_are_refused(tmp_path: pathlib.
     ],
 )  # fmt: skip
 def test_words_of_types_that_are_macros(word: str, meaning: str, tmp_path: pathlib.Path) -> None:
-    """In the text they are read as C reads them, in a file that it includes they are refused."""
+    """Macros in the text itself are followed as in C; macros in an included file are rejected."""
     macro, body = f"#undef {word}\n#define {word} {meaning}\n", f"\n{word} f({word} x) {{ return x; }}"
     (tmp_path / "own.h").write_text(macro)
     message = f"which was read as {vectorize(body).types[0].split()[0]}, and is another"
     for include in ('"own.h"', "<own.h>"):
         text = f"#include {include}{body}"
         assert refused(text, message, include_dirs=[tmp_path]).lineno == 2
-    if word != "int":  # of which generated text has many
+    if word != "int":  # generated text uses int itself
         assert vectorize(macro + body).types == vectorize(body.replace(word, meaning)).types
 
 
@@ -479,7 +479,7 @@ def test_conditions_hold_where_they_hold_for_c(condition: str, holds: bool) -> N
 
 
 def test_conditions_behind_files_that_need_the_text(tmp_path: pathlib.Path) -> None:
-    """C does not take such a file without the text: what file and compiler define is known all the same."""
+    """C cannot compile such a file alone, but its macros and the compiler's are known nevertheless."""
     (tmp_path / "own.h").write_text("#define OWN 1\nstatic real half(real x) { return x / 2; }\n")
     text = 'typedef double real;\n#include "own.h"\n#if OWN && defined M_PI && __LINE__ == 3\n'
     text += "real f(real x)\n#else\nint f(int x)\n#endif\n{ return half(x); }"
@@ -607,7 +607,7 @@ def test_given_types_are_type_sets_of_one_function() -> None:
     assert f(1, 2).dtype == "i8" and f(1.5, 2.5).dtype == "f8" and f(1.5, 2).dtype == "f8"
     assert (
         f(np.float32(1), 2).dtype == "f4" and f(np.int8(1), np.int8(2)).dtype == "f4"
-    )  # the first that is safe
+    )  # the first safe type set
     refuses(TypeError, lambda: f(1j, 2), "no type set fits")
     assert vectorize(LARGER, T="f4").types == ("float32, float32 -> float32",)
     assert vectorize(LARGER, T=["f4", "f4"]).types == ("float32, float32 -> float32",)
@@ -672,7 +672,7 @@ def test_deduced_as_numpy_promotes(kinds: list[Any]) -> None:
     if tuple(map(int, np.__version__.split(".")[:1])) < (2,) and any(
         not isinstance(each, str) for each in kinds
     ):
-        return  # NumPy 1 looks at the value
+        return  # NumPy 1 looks at values
     result = DEDUCED(*values)
     assert result.dtype == wanted.dtype
     np.testing.assert_array_equal(result, wanted)
@@ -687,7 +687,7 @@ def test_deduced_as_numpy_promotes(kinds: list[Any]) -> None:
     ],
 )
 def test_little_is_imported_for_plain_functions(call: str) -> None:
-    """So that the first one of a process takes little longer than others."""
+    """The first function of a process must not take much longer than later ones."""
     code = f"""
         import sys, cwrapjit, numpy
         known, x = set(sys.modules), numpy.ones((2, 3))
@@ -717,7 +717,7 @@ def test_lists_are_resolved_once() -> None:
     assert len(f.combinations) == 2, "known at the second call"
     refuses(TypeError, lambda: f(x=[1.0], sum=[0.0], k=2.0), "list")
     refuses(TypeError, lambda: f([1.0], np.zeros(1), 2.0, out=[0.0]), "list")
-    refuses(TypeError, lambda: f([1.0], [0.0], 2.0), "list")  # nobody would see what it is updated to
+    refuses(TypeError, lambda: f([1.0], [0.0], 2.0), "list")  # the updated list would be lost
     refuses(TypeError, lambda: kernel([1.0], [1.0], [0.0]), "list")
     assert f.functions.keys() == {"float64"}
 
@@ -955,7 +955,7 @@ def test_debug_shows_the_line() -> None:
     "head", ["OUT double *y, const double x[n], int n", "OUT double y[n], const double x[n], int n"]
 )
 def test_texts_with_outputs_show_the_line_as_it_was_written(head: str, inside: str) -> None:
-    """Which a macro has gone through, and dims that C does not know yet were taken out of."""
+    """A macro may have expanded the line, and dims that C does not know yet were removed from it."""
     text = (
         f"static double one = 1;\nvoid f({head}){inside}y[0] = one / *(volatile int *)(npy_intp)(n - 2); }}"
     )
@@ -1016,7 +1016,7 @@ def test_arrays_of_t() -> None:
 
 
 def test_the_argument_that_is_no_array_is_named() -> None:
-    """In NumPy's words. Lists that are given by position are looked at in C."""
+    """The message is NumPy's. C looks at lists that are given by position."""
     ragged = [[1, 2], [3]]
     g = vectorize("T g(T x, T y) { return x + y; }")
     e = cwrapjit.ElementwiseKernel("T x, T y", "T z", "z = x + y", "e")
@@ -1054,7 +1054,7 @@ def test_compilers_know_that_outputs_are_apart(kind: str) -> None:
 @pytest.mark.compiler("compares both tiers")
 @pytest.mark.parametrize("tier", ["off", "eager"])
 def test_what_may_overlap_is_not_said_to_be_apart(tier: str, tmp_path: pathlib.Path) -> None:
-    """With restrict, a compiler would know that `after` is `before`."""
+    """With restrict, a compiler would assume that `after` equals `before`."""
     text = "void f(const double x[2], OUT double y[2])\n{ double before = x[0]; y[0] = before + 1; %s }"
     f = vectorize(text % "double after = x[0]; y[1] = after - before;", inplace=True, optimize=tier)
     x = np.array([1.0, 2.0])
@@ -1114,7 +1114,7 @@ def test_arrays_of_characters() -> None:
         signature="x(n), s() -> y()",
         Ccode_slice_eval={(np.uint8, np.dtype("S2"), np.int64): "item__y() = dims_slice__x[0]; return 1;"},
     )
-    assert whole(b"abc", b"de") == 3  # what has no dims is what NumPy makes of it
+    assert whole(b"abc", b"de") == 3  # without dims NumPy decides
     texts = cwrapjit.function(
         "f",
         signature="x(n) -> y()",
@@ -1145,7 +1145,7 @@ SAME = "typedef struct hit { unsigned char k; struct point at[2]; npy_complex128
     [(ONE, "hit", "off"), (TAGGED, "struct hit", "off"), (SAME, "hit", "eager"), (SAME, "struct hit", "off")],
 )
 def test_structs_are_structured_arrays(text: str, hit: str, optimize: str) -> None:
-    """In arrays and one by one, in and out."""
+    """Structs pass in arrays and alone, as inputs and outputs."""
 
     def made(head: str, body: str) -> Any:
         return vectorize(f"{POINTS}{text}{head} {{ {body} }}".replace("HIT", hit), optimize=optimize)
@@ -1207,7 +1207,7 @@ def test_structs_that_numpy_has_not(text: str, message: str) -> None:
 @pytest.mark.compiler("asks for the cc tier")
 @pytest.mark.parametrize("optimize", ["off", "eager"])
 def test_pragmas_as_words(optimize: str) -> None:
-    """In statements, in macros, between declarations; those of slices, kernels and libraries, too."""
+    """In statements, in macros, and between declarations; also in slices, kernels and libraries."""
     loop = '_Pragma("GCC unroll 4") for(int i = 0; i < n; i++) s += i;'
     assert vectorize(f"int f(int n) {{ int s = 0; {loop} return s; }}", optimize=optimize)(5) == 10
     text = """
@@ -1247,7 +1247,7 @@ def test_calls_of_too_many_arguments() -> None:
     assert lib.unmapped["f"] == "it has 600 parameters, 500 at most"
 
 
-# ---- macros by the names of words -------------------------------------------------------------------------
+# ---- macros with the names of keywords --------------------------------------------------------------------
 
 
 @pytest.mark.compiler("asks for the cc tier")
@@ -1267,7 +1267,7 @@ def test_calls_of_too_many_arguments() -> None:
 )
 def test_macros_that_change_the_users_text_alone(optimize: str, macros: str, n: str) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cwrapjit.CompileWarning)  # of what is defined again
+        warnings.simplefilter("ignore", cwrapjit.CompileWarning)  # of redefinitions
         f = vectorize(f"{macros}\nint f(int n) {{ return {n}; }}", optimize=optimize)
         g = vectorize(
             f"{macros}\nvoid g(const int x[n], int n, OUT int y[1]) {{ n = x[n - 1]; *y = {n}; }}",
@@ -1283,7 +1283,7 @@ def test_macros_that_change_the_users_text_alone(optimize: str, macros: str, n: 
 )
 @pytest.mark.parametrize("name", ["item__x", "ctype__x", "dims_slice__x", "strides_full__x", "cwj_at__x"])
 def test_macros_of_names_that_generated_text_has(tmp_path: Any, line: str, name: str) -> None:
-    """Generated text defines them anew, or breaks in a line that nobody wrote."""
+    """Otherwise generated text would redefine them, or fail in a line that no user wrote."""
     text = f"\n{line.replace('NAME', name)}\n"
     for work in (
         lambda: vectorize(f"{text}double f(double x) {{ return x; }}"),
@@ -1331,7 +1331,7 @@ def test_macros_of_names_that_kernels_have(line: str, name: str) -> None:
     "macro", ["int long", "return return 1 +", "const", "static", "if(x) if (!(x))", "char int"]
 )
 def test_macros_that_would_change_the_code_around_them(tmp_path: Any, macro: str) -> None:
-    """It ended the process where a struct of ours became another."""
+    """Such a macro changed one of our structs, and ended the process."""
     text, word = f"\n#define {macro}\n", re.split(r"\W", macro)[0]
     for work in (
         lambda: vectorize(f"{text}double f(double x) {{ return x; }}"),
@@ -1501,7 +1501,7 @@ def test_letters_are_casts_as_in_cpp() -> None:
     ],
 )
 def test_what_is_refused_before_it_is_compiled_is_at_its_line(text: str, place: tuple[int, int]) -> None:
-    """Generated lines in front of the text, which OUT brings, do not count."""
+    """The lines that are generated in front of the text for OUT do not count."""
     text = text.replace("SLICE", "void f(double p, OUT double *r) { *r = p; }")
     with pytest.raises(cwrapjit.CompileError) as caught:
         cwrapjit.vectorize(text)
@@ -1519,7 +1519,7 @@ def test_what_is_refused_before_it_is_compiled_is_at_its_line(text: str, place: 
     ],
 )
 def test_a_line_may_be_continued_anywhere(text: str, continued: str) -> None:
-    """In the midst of a word, a number or an operator, too: C joins lines before all else."""
+    """C joins lines first, so this holds within a word, a number or an operator, too."""
     for at in range(len(text)):
         f = vectorize(text[:at] + continued + text[at:], name="f")
         made = f(np.arange(3.0))

@@ -1,4 +1,4 @@
-"""Wrapped C functions on arrays: geometry, checks, layout, and the memory that results live in."""
+"""Tests library functions on arrays: geometry, checks, layout, and the memory of results."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_all_faults_of_an_array_are_in_one_message():
     refuses(ValueError, lambda: f(ar(4, 6)[::2, ::2]), "argument x is not contiguous")
     unaligned = np.frombuffer(bytearray(49), np.uint8)[1:].view(np.float64).reshape(2, 3)
     refuses(ValueError, lambda: f(unaligned), "argument x is not aligned")
-    for order in "C", "F":  # rank one has no order
+    for order in "C", "F":  # order does not matter for one dim
         line = lib.function("double f(int64_t n, int64_t m, const double x[n])", order=order)
         assert line(5, ar(3)) == 1
 
@@ -211,7 +211,7 @@ void f(int64_t n, const double *x, double y, double *r)
 
 
 def plus() -> Any:
-    """The seed's example: x + y, y being 3 unless it is given."""
+    """Returns the seed's example: x + y, with y = 3 by default."""
     return from_c(PLUS).function(
         "void f(int64_t n, const double x[n], double y, double r[n])", out="r", defaults={"y": 3.0}
     )
@@ -342,7 +342,7 @@ def test_results_are_packed_by_their_declared_types():
     refuses(TypeError, lambda: grow("a"), "argument len")
 
 
-# ---- how functions may be called, and how they look ----------------------------------------------
+# ---- calls, signatures and docstrings ------------------------------------------------------------
 
 
 @pytest.mark.row("P03i")
@@ -388,12 +388,12 @@ def test_none_and_booleans_are_real_references():
         ("bool untruth(void)", False),
     ):
         call = lib.function(text)
-        gc.collect()  # others' garbage must not count
+        gc.collect()  # garbage of other tests must not count
         before = sys.getrefcount(value)
         kept = [call() for _ in range(5000)]
         assert all(each is value for each in kept)
-        if sys.version_info < (3, 12):  # there they are immortal
-            assert sys.getrefcount(value) > before + 4900  # other threads hold some, too
+        if sys.version_info < (3, 12):  # since 3.12 they are immortal
+            assert sys.getrefcount(value) > before + 4900  # other threads hold references, too
         del kept
         assert abs(sys.getrefcount(value) - before) < 100
 
@@ -403,7 +403,7 @@ def test_none_and_booleans_are_real_references():
 
 @pytest.mark.row("P14i")
 def test_a_status_becomes_an_exception():
-    """Which a function raises, or returns."""
+    """A function may raise it, or return it."""
     lib = from_c(
         "int half(int64_t x, int64_t *r) { if (x % 2) return 7; *r = x / 2; return 0; }\n"
         'const char *message(int status) { return status == 7 ? "odd" : "fine"; }'
@@ -432,7 +432,7 @@ def test_a_missing_library_or_symbol_is_named():
 # ---- structs by value that libtcc passes wrongly -------------------------------------------------
 
 
-# With their sizes. What libtcc passes wrongly is small on x86-64; on arm64 it is up to four floating numbers.
+# Members and sizes. On x86-64 libtcc passes small ones wrongly, on arm64 up to four floats.
 FLOATS_IN_ARRAYS = {
     "float m[1];": 4,
     "float m[2];": 8,

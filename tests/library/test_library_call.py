@@ -1,4 +1,4 @@
-"""The call path of library functions, by descriptions made by hand."""
+"""Tests the call path of library functions with hand-made descriptions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def unit():
 
 @pytest.fixture
 def make(unit):
-    """make(C text, thunk's statement, parameters, arguments, result): a callable."""
+    """Returns make(C text, thunk's statement, parameters, arguments, result), which returns a callable."""
 
     def make(text, thunk, parameters, arguments=(), result=None, **more):
         name = f"thunk_{next(numbers)}"
@@ -99,7 +99,7 @@ def test_floats_take_what_is_exact(make, type):
     else:
         assert f(1 - 2j) == 1 - 2j and f(np.complex64(2j)) == 2j
     if type == "float32":
-        refuses(RuntimeWarning, "overflow encountered in cast", f, 1e300)  # an error in these tests
+        refuses(RuntimeWarning, "overflow encountered in cast", f, 1e300)  # a warning is an error here
 
 
 @pytest.mark.quick
@@ -303,7 +303,7 @@ def test_nothing_leaks_and_nothing_crashes(matmul, make):
             except (TypeError, ValueError):
                 pass
     pick = None
-    assert [sys.getrefcount(each) for each in odd][5:] == counts[5:]  # all Python has the others, too
+    assert [sys.getrefcount(each) for each in odd][5:] == counts[5:]  # all Python code refers to the others
 
 
 @pytest.mark.quick
@@ -356,13 +356,13 @@ def test_units(unit):
 
 
 def test_the_package_that_is_called_shows_what_it_takes() -> None:
-    """cwrapjit.library is a package that makes a Library when it is called."""
+    """cwrapjit.library is a package that returns a Library when it is called."""
     shown = inspect.signature(cwrapjit.library)
     assert shown == inspect.signature(cwrapjit.library.Library)
     assert {"name", "libraries", "sources", "header", "debug"} <= set(shown.parameters)
 
 
-# ---- the C that is written for it ----------------------------------------------------------------
+# ---- generated C ---------------------------------------------------------------------------------
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "thunks.c"
 # Declarations and options of function(), in the file's order.
@@ -376,8 +376,8 @@ FUNCTIONS = [
 
 @pytest.mark.row("P08", "P20")
 def test_the_thunks_are_those_that_were_reviewed():
-    """People read them. They call addresses: no name of a header can stand in the way. After a deliberate
-    change run this with CWRAPJIT_UPDATE_GOLDEN=1, and look at the difference."""
+    """People review it. Thunks call addresses, so names of headers cannot interfere. After an intended change
+    run this with CWRAPJIT_UPDATE_GOLDEN=1 and check the difference."""
     lib = from_c("")
     lib.struct("typedef struct point { double x; long n[2]; } point;")
     lib.declare("enum axis { ACROSS, ALONG };")
@@ -390,7 +390,7 @@ def test_the_thunks_are_those_that_were_reviewed():
     assert writer.text() == GOLDEN.read_text(encoding="utf-8")
 
 
-# ---- Python's objects ------------------------------------------------------------------------------------
+# ---- Python objects --------------------------------------------------------------------------------------
 
 OBJECTS = """
 #include <Python.h>

@@ -1,5 +1,5 @@
-"""What is no Python code where C wants a function: C text, compiled functions, capsules, pointers of ctypes
-and cffi, addresses."""
+"""Tests arguments for C functions other than Python callables: C text, compiled functions, capsules,
+addresses, and pointers of ctypes and cffi."""
 
 from __future__ import annotations
 
@@ -225,8 +225,8 @@ def test_types_of_a_text_are_those_of_its_definition():
         lib.apply(f"{types}float f(how m, const point *p, vector v, int n) {body}")
     other = "typedef struct { double x; } point;\n"
     other += "double f(int m, const point *p, double *v, int n) { return p->x; }"
-    assert lib.apply(other) == 1  # by its name, as C tells structs apart
-    assert lib.point(5, 6).y == 6  # what texts define stays theirs
+    assert lib.apply(other) == 1  # by the struct's name, as in C
+    assert lib.point(5, 6).y == 6  # definitions of texts stay private
     text = "static int h(int x) { return x; } return h(m);"
     refuses(cwrapjit.CompileError, lambda: lib.apply(text), "a line of its own")
     text = "static int h(int x) { return x; }\nreturn\nh(none);"
@@ -243,7 +243,7 @@ def test_text_that_is_wrong(lib):
 @pytest.mark.quick
 @pytest.mark.parametrize("word, meaning", [("float", "double"), ("bool", "int"), ("short", "int")])
 def test_words_of_types_that_are_macros(word, meaning, tmp_path):
-    """C text does not know the library's macros; the files that it includes may have others."""
+    """C text does not see the library's macros; files that it includes may define others."""
     (tmp_path / "own.h").write_text(f"#undef {word}\n#define {word} {meaning}\n")
     apply = f"typedef {word} (*function)({word} x);\ndouble apply(function f, double x) {{ return f(x); }}"
     whole, body = f"{word} f({word} x) {{ return x; }}", "\nreturn x;"
@@ -252,7 +252,7 @@ def test_words_of_types_that_are_macros(word, meaning, tmp_path):
     assert renamed.apply(body, 3.0) == 3 and renamed.apply(whole.replace(word, meaning), 3.0) == 3
     plain = cwrapjit.library("t", source=apply, include_dirs=[tmp_path])
     assert plain.apply(whole, 1.0) == plain.apply(body, 1.0) == 1
-    for text in (whole, body)[: 1 + (word != "bool")]:  # bodies have _Bool in front of them
+    for text in (whole, body)[: 1 + (word != "bool")]:  # a body is preceded by _Bool
         text = f'#include "own.h"\n{text}'
         refuses(
             cwrapjit.CompileError, lambda text=text: plain.apply(text, 3.0), "argument f", "another one to C"
@@ -268,7 +268,7 @@ def test_a_body_knows_its_parameters(lib):
 
 
 def test_a_body_gives_numbers_where_numbers_belong(lib):
-    """libtcc takes addresses for numbers, and copies structs over what lies behind one."""
+    """libtcc would convert addresses to numbers, and copy structs over the memory behind a number."""
     pointer = "a pointer or a text stands where the double"
     for body, what in (
         ("return p;", f"{pointer} that is returned belongs"),
@@ -291,7 +291,7 @@ def test_directives_in_front_of_a_body_are_the_users(lib):
 
 
 def _is_marked(text: str) -> tuple[str, int]:
-    """The text, and the number of its line that is marked."""
+    """Returns the text without its mark, and the number of the marked line."""
     return text.replace("/*here*/ ", ""), text[: text.index("/*here*/")].count("\n") + 1
 
 
@@ -305,7 +305,7 @@ def _is_marked(text: str) -> tuple[str, int]:
     ],
 )
 def test_faults_in_text_have_its_lines(text):
-    """Not those of what called it."""
+    """They are not those of the caller."""
     lib = from_c("double apply(double (*f)(double x), double x)\n{\n    return f(x) + 1;\n}", debug=True)
     lib.function("double apply(double (*f)(double x), double x)")
     text, line = _is_marked(text)
@@ -317,8 +317,8 @@ def test_faults_in_text_have_its_lines(text):
 
 @pytest.mark.quick
 def test_faults_in_code_of_others_have_their_lines():
-    """Functions of other libraries, of function(), of sources: what a library's function calls, or one of
-    function() by an address."""
+    """That code is a function of another library, or of vectorize(), which a library's function calls. Later
+    it is C text, which must not get their lines."""
     lib = from_c("double apply(double (*f)(double x), double x)\n{\n    return f(x) + 1;\n}", debug=True)
     lib.function("double apply(double (*f)(double x), double x)")
     text = "\n\ndouble wild(double x)\n{\n    return *(int *)(long)(x - 1);\n}"
@@ -346,7 +346,7 @@ def test_text_is_compiled_once(lib):
     assert len(core.code.texts) <= 128
 
 
-# ---- what was compiled before ---------------------------------------------------------------------
+# ---- cached texts ---------------------------------------------------------------------------------
 
 
 REPEATS = """
@@ -478,7 +478,7 @@ def test_members_of_structs_are_functions(problems):
     p.function = "return x + 1;"
     assert p.function == "return x + 1;" and problems.solve(p, 3.0) == 4
     gc.collect()
-    assert problems.solve(copy, 3.0) == 6  # a copy keeps what it points to
+    assert problems.solve(copy, 3.0) == 6  # a copy keeps the objects that it points to
     del copy
     gc.collect()
     assert gone() is None
@@ -591,7 +591,7 @@ class Twice:
         return 2 * x
 
 
-# ---- what keeps what ------------------------------------------------------------------------------
+# ---- ownership ------------------------------------------------------------------------------------
 
 
 @pytest.mark.leak

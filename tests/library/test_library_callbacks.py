@@ -1,4 +1,4 @@
-"""Python callables as C functions: values, arrays, exceptions, threads, lifetimes."""
+"""Tests Python callables as C functions: values, arrays, exceptions, threads, lifetimes."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_numbers_are_pythons_own(lib):
     assert lib.narrow(lambda x: x / 2, 3.0) == 1.5
     assert lib.small(lambda: -7) == -7
     assert lib.truth(lambda x: not x, True) is False
-    assert lib.plain(np.float64, 2.5) == 2.5  # any callable
+    assert lib.plain(np.float64, 2.5) == 2.5  # the callable may be a class
     assert lib.plain(abs, -2.0) == 2
     assert lib.plain(None, 2.0) == -1
 
@@ -247,7 +247,7 @@ def test_user_data_is_nobodys_business(lib):
     assert lib.over(lambda x, g: 1.0) == 1
     scale = np.array([4.0])
     assert lib.over("return *(double *)data;", cwrapjit.Pointer(scale)) == 4
-    # Without a void * of its own, the function's one is a value.
+    # If it has no void * of its own, the function's void * is an ordinary value.
     got: list[Any] = []
 
     def f(n: int) -> Any:
@@ -292,7 +292,7 @@ def test_structs_and_handles(lib):
     refuses(TypeError, lambda: lib.same(lambda each: lib.par(), h), "it returned par, where C wants hidden")
     kept: list[Any] = []
     lib.same(lambda each: kept.append(each), h)
-    assert lib.use(kept[0], 3.0) == 3  # it is the one that Python owns
+    assert lib.use(kept[0], 3.0) == 3  # kept[0] is the instance that Python owns
 
     def views(x: float, p: Any) -> float:
         kept.append(p.k)
@@ -324,7 +324,7 @@ def test_an_exception_is_raised_after_the_call_and_stops_calls_of_python(lib):
 
     refuses(KeyError, lambda: lib.count(f, 1000), "two")
     assert calls == [0, 1, 2]
-    assert lib.count(lambda i: 0, 5) == 5  # nothing is left of it
+    assert lib.count(lambda i: 0, 5) == 5  # the next call works as before
     refuses(TypeError, lambda: lib.plain(lambda: 1.0, 1.0), "takes 0 positional arguments")
     with pytest.raises(KeyboardInterrupt):
         lib.count(lambda i: (_ for _ in ()).throw(KeyboardInterrupt), 3)
@@ -464,7 +464,7 @@ def test_outside_of_calls_it_is_unraisable(lib, unraisable):
 @pytest.mark.row("L17")
 @pytest.mark.parametrize("debug", [False, True])
 def test_what_a_kept_callback_raises_in_slices_is_theirs(lib, unraisable, debug):
-    """In functions of a text, broadcasting ones, vectorised C, ufuncs, kernels and graphs."""
+    """In functions of a text, broadcasting functions, vectorize(), ufuncs, kernels and graphs."""
     text = "static double (*stored)(double); void store(double (*f)(double)) { stored = f; }"
     made = cwrapjit.library("t", source=text + "double use(double x) { return stored(x); }", debug=debug)
     made.function("void store(double (*f)(double))", keeps={"library": "f"})
@@ -579,7 +579,7 @@ double of_late(late *l) { return l->f(l, 4); }
 
 
 def test_what_comes_first_is_user_data_where_a_void_pointer_is_behind_the_function():
-    """Of members; another one in the struct is somebody else's."""
+    """This holds for members of structs, unless the struct's void * belongs to something else."""
     lib = cwrapjit.library("t", source=MEMBERS)
     seen = []
     o = lib.operations(f=lambda handle, x: seen.append(handle) or x)
@@ -618,7 +618,7 @@ def test_callbacks_get_lists_of_handles():
         return kept[-1].v + sum(10 * each.v for each in all_ if each is not None)
 
     assert [lib.visit(f), lib.visit_to_null(f), lib.visit_named(f)] == [21, 21, 5]
-    for each in kept:  # they were C's
+    for each in kept:  # C owned them
         refuses(ValueError, lambda each=each: each.v, "was freed")
     mine = lib.item(v=8)
     assert lib.visit_given(mine, f) == 8 and kept[-1].v == 8 and kept[-1] == mine

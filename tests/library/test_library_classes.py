@@ -1,4 +1,4 @@
-"""Structs and handles of a library as Python classes: members, methods, life."""
+"""Tests Python classes for structs and handles of a library: members, methods, lifetimes."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ long big_with(long (*f)(big_t x, const ratio_t y), big_t x) { ratio_t y = {{5, 6
 
 
 def test_an_array_of_one_struct_is_the_struct():
-    """As mpz_t, mpfr_t and fmpz_poly_t are."""
+    """GMP's mpz_t, mpfr_t and fmpz_poly_t are such arrays."""
     lib = cj.library("one", source=ONE)
     big, ratio = lib.big_t(), lib.ratio_t(1, 2)
     lib.big_init(big, 7)
@@ -271,12 +271,12 @@ def test_an_array_of_one_struct_is_the_struct():
     assert (type(big), type(ratio), type(lib.whole)) == (lib.big_s, lib.ratio_s, lib.big_s)
     assert lib.big_with(lambda x, y: x.n + y.d, big) == 13
     both = lib.both()
-    lib.big_init(both.of, 5)  # in memory they are arrays where NumPy has the type
+    lib.big_init(both.of, 5)  # members whose type NumPy has are arrays
     assert (both.of.n, both.by.shape, lib.half.tolist()) == (5, (1,), [(1, 2)])
     lib.function("void big_init(big_t x, long n)", out="x")
     assert lib.big_init(9).n == 9
     lib.function("long ratio_sum(const ratio_t x)", dims={"x": 1})
-    assert lib.ratio_sum(np.ones(1, lib.ratio_s)) == 2  # said to be an array
+    assert lib.ratio_sum(np.ones(1, lib.ratio_s)) == 2  # dims= makes x an array
 
 
 def test_an_instance_has_an_address(lib):
@@ -286,7 +286,7 @@ def test_an_instance_has_an_address(lib):
     point.close()
     refuses(ValueError, lambda: point.address, "freed")
     named = cj.library("named", source="typedef struct { int address; } house; int f(house *h) { return 1; }")
-    assert named.house(12).address == 12  # a member of this name
+    assert named.house(12).address == 12  # the member hides the attribute
 
 
 @pytest.mark.quick
@@ -297,7 +297,7 @@ def test_pointers_with_sizes(lib):
     resize = resizing.function("void resize(struct vec *v, int64_t n)")
     v = vec()
     assert v.data.shape == (0, 1)
-    refuses(AttributeError, lambda: setattr(v, "n", 2**40), "read-only")  # all memory would be in reach
+    refuses(AttributeError, lambda: setattr(v, "n", 2**40), "read-only")  # a larger n would expose all memory
     for size, word in (3, "NULL"), (-1, "no size"):
         resize(v, size)
         refuses(ValueError, lambda: v.data, word)
@@ -320,7 +320,7 @@ MIXED = [
 
 
 def test_structs_by_value_are_never_passed_wrongly(tmp_path):
-    """Against a library that the system's compiler made."""
+    """The system's compiler builds the library."""
     texts, code = [], ""
     for number, kinds in enumerate(MIXED):
         members = " ".join(f"{kind} m{i};" for i, kind in enumerate(kinds))
@@ -342,12 +342,12 @@ def test_structs_by_value_are_never_passed_wrongly(tmp_path):
 @pytest.mark.quick
 def test_mixed_structs_without_an_optimizing_compiler():
     text, turned = "struct s { double d; long l; };", "struct s turn(struct s a)"
-    lib = from_c(text + turned + "{ a.d += 1; a.l += 2; return a; }")  # libtcc made it, in its own way
+    lib = from_c(text + turned + "{ a.d += 1; a.l += 2; return a; }")  # libtcc compiles the function, too
     s = lib.struct(text)
     r = lib.function(turned)(s(1.5, 2))
     assert (r.d, r.l) == (2.5, 4)
     libc = cj.library("c", libraries=["c"])
-    libc.struct("struct s { double m[2]; };")  # what no machine passes rightly
+    libc.struct("struct s { double m[2]; };")  # libtcc passes it wrongly on every machine
     cj.config.compiler = "no-such-compiler"
     refuses(TypeError, lambda: libc.function("struct s lldiv(long a, long b)"), "by value", "libtcc")
     libc.declare("struct s lldiv(long a, long b); int abs(int x);")
@@ -372,7 +372,7 @@ def test_handles_own_or_borrow_are_freed_once_and_type_checked(lib):
     c = new(5)
     assert (following(c), c.next(), lib.counters) == (5, 6, 1)
     assert shared().next() == 100
-    assert lib.counters == 1  # a borrowed one is not freed
+    assert lib.counters == 1  # a borrowed counter is not freed
     for bad in (object(), 1, None, "a"):
         refuses(TypeError, lambda bad=bad: following(bad), "counter")
     refuses(ValueError, shared().close, "borrowed")
@@ -410,7 +410,7 @@ def test_another_librarys_functions_accept_the_class(lib):
     third.struct(point)
     assert third.function(text)(point(3.0, 4.0)) == 5.0
     fourth = make_library("fourth")
-    fourth.struct("struct point { float x, y; }")  # the same name, another struct
+    fourth.struct("struct point { float x, y; }")  # another struct of the same name
     refuses(TypeError, lambda: fourth.function(text)(point(3.0, 4.0)), "point")
 
 
@@ -421,7 +421,7 @@ def test_a_capsule_of_other_code_is_taken(lib):
     memory = (ctypes.c_double * 2)(3.0, 4.0)
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-    names = b"struct point", b"struct line"  # which live as long as the capsules
+    names = b"struct point", b"struct line"  # they must outlive the capsules
     point, line = [new(ctypes.addressof(memory), name, None) for name in names]
     assert norm(point) == 5.0
     refuses(TypeError, lambda: norm(line), "PyCapsule")
@@ -502,7 +502,7 @@ def test_derived_classes_end_as_python_says(lib):
     assert [each() for each in seen] == [None, None]
 
     saved = []
-    Late.__del__ = lambda self: saved.append(self)  # it lives on
+    Late.__del__ = lambda self: saved.append(self)  # resurrects the object
     Late(5.0, 6.0)
     del Late.__del__
     assert saved.pop().x == 5.0
@@ -519,7 +519,7 @@ def test_classes_and_libraries_are_collected():
     p = point(3.0, 4.0)
     del lib, point
     gc.collect()
-    assert p.norm() == 5.0  # the code stays as long as the object
+    assert p.norm() == 5.0  # the object keeps its code
     del p
     gc.collect()
     assert ref() is None and cls() is None
@@ -534,7 +534,7 @@ def test_no_tampering_reads_outside_an_object(lib):
     p.__class__ = big
     with pytest.raises(TypeError):
         p.x  # noqa: B018
-    assert point.norm(p) == 5.0  # it still is what it was made as
+    assert point.norm(p) == 5.0  # it keeps the layout that it was made with
     big.__cwrapjit_layout__ = point.__cwrapjit_layout__
     with pytest.raises(TypeError):
         big().x  # noqa: B018
@@ -589,7 +589,7 @@ def bank() -> Bank:
 
 
 def by_name(function: Callable[..., Any], *args: Any) -> Any:
-    """A call that goes the long way."""
+    """Calls with a keyword, which takes the long way."""
     names = list(function.__signature__.parameters)  # type: ignore[attr-defined]
     return function(*args[:-1], **{names[len(args) - 1]: args[-1]})
 
@@ -640,7 +640,7 @@ def test_both_ways_agree_on_what_is_lent_and_on_structs_by_value() -> None:
     lent = both_ways(lib.shelf_next, made, 0)
     labels = both_ways(lib.label_make, made, 1)
     assert [both_ways(lib.label_book, each, 1) for each in labels] == [[10, 10]] * 2
-    refuses(BufferError, made.close, "refers to it")  # the labels do
+    refuses(BufferError, made.close, "refers to it")  # by the labels
     del labels
     made.close()
     for each in lent:
@@ -739,7 +739,7 @@ def test_calls_and_instances_keep_nothing(bank: Bank) -> None:
     keeps_nothing(work, watched=(p, a))
 
 
-# ---- packed ones -------------------------------------------------------------------------------------
+# ---- packed structs ----------------------------------------------------------------------------------
 
 PACKED = """
 #pragma pack(push, 1)
@@ -826,7 +826,7 @@ def test_packed_structs_lie_as_c_has_them(tmp_path, way):
     refuses(cj.CompileError, lambda: lib.struct(text), "other members: packed { char c; long l; }")
 
 
-# ---- arrays as long as their memory, handles of void, bytes ----------------------------------------------
+# ---- flexible array members, handles of void, bytes ------------------------------------------------------
 
 OPEN = """
 #include <stdlib.h>
@@ -1028,7 +1028,7 @@ def test_arrays_of_small_numbers_take_bytes():
     total = lib.function("int sum(const uint8_t x[n], int n)")
     room = bytearray(b"\1\2\3")
     assert [total(each) for each in (b"\1\2\3", room, np.array([1, 2, 3], np.uint8), b"")] == [6, 6, 6, 0]
-    room.append(4)  # nobody holds it
+    room.append(4)  # as no buffer is exported
     written = from_c("void fill(uint8_t *x, int n) { while(n--) x[n] = n; }")
     fill = written.function("void fill(uint8_t x[n], int n)")
     fill(room)
@@ -1121,7 +1121,7 @@ def test_structs_of_any_alignment_by_value(tmp_path):
 
 @pytest.mark.row("P01")
 def test_attributes_count_behind_headers_of_the_system():
-    """glibc's take them from compilers that are not GNU's."""
+    """glibc's headers define attributes away for compilers other than GNU's."""
     struct = "typedef struct { char c; double d; int i; } __attribute__((packed)) dense;"
     lib = from_c(
         f"#include <math.h>\n#include <sys/epoll.h>\n{struct} double get(const dense *p) {{ return p->d; }}"
@@ -1179,7 +1179,7 @@ def test_arrays_at_the_end_of_structs_are_as_long_as_a_member_says():
     refuses(AttributeError, lambda: setattr(lib.word_new(), "text", "x"), "read-only")
     other = from_c(TAILS[: TAILS.index("row *row_new")] + "long f(row *r) { return r->n; }")
     other.declare(TAILS[: TAILS.index("row *row_new")] + "long f(row *r);")
-    assert other.f(lib.row_new(2)) == 2  # which says less of the type
+    assert other.f(lib.row_new(2)) == 2  # `other` has fewer members of row
 
 
 @pytest.mark.quick

@@ -1,4 +1,4 @@
-"""Whole texts of declarations at once, what has no mapping and why, and declarations that are none."""
+"""Tests declare() of whole texts, functions without a mapping and the reasons, and invalid declarations."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def test_typedefs_enums_and_macros_are_resolved():
     refuses(ValueError, lambda: lib.k(np.arange(5.0)), "argument x is 5", "must be 4")
 
 
-# ---- what is no declaration ----------------------------------------------------------------------
+# ---- invalid declarations ------------------------------------------------------------------------
 
 
 # ---- cost ----------------------------------------------------------------------------------------
@@ -278,19 +278,19 @@ def test_importing_cwrapjit_does_not_import_the_parsers():
 
 
 class Struck(Exception):
-    """What a handler of signals raises."""
+    """Raised by a signal handler."""
 
 
 @pytest.mark.row("G07")
 def test_an_exception_that_strikes_inside_the_parser_is_itself() -> None:
-    """A signal may come at any moment: what its handler raises says nothing about the text."""
+    """A signal may come at any time; its handler's exception does not concern the text."""
 
     def strike(frame: Any, event: str, _argument: Any) -> None:
         if frame.f_globals.get("__name__") == "pycparser.c_parser" and frame.f_code.co_name != "__init__":
             raise Struck
 
     lib = cwrapjit.library("m", libraries=["m"])
-    lib.function("double cos(double x)")  # pycparser is imported
+    lib.function("double cos(double x)")  # imports pycparser
     before = sys.getprofile()
     sys.setprofile(strike)
     try:
@@ -341,13 +341,13 @@ def test_a_class_that_comes_after_declare_describes_what_was_mapped():
     assert lib.norm1(point(1.0, 2.0)) == 3
     middle = lib.middle(point(0.0, 2.0), point(2.0, 4.0))
     assert (middle.x, middle.y) == (1, 3)
-    assert "no free=" in lib.unmapped["stack_new"]  # nothing could end what it gives away
+    assert "no free=" in lib.unmapped["stack_new"]  # its result could not be freed
     lib.handle("stack", free="stack_free")
     made = lib.stack_new()
     assert lib.stack_depth(made) == 0
     assert lib.both(point(3.0, 0.0), made) == 3
     lib.stack_free(made)
-    lib.stack_free(made)  # each object is freed once
+    lib.stack_free(made)  # frees each object once
     with pytest.raises(ValueError):
         lib.stack_depth(made)
 
@@ -356,7 +356,7 @@ def test_what_waits_displaces_nothing_that_was_made_since():
     lib = from_c(POINTS_CODE)
     lib.declare(POINTS)
     size = lib.struct("struct size { int n; }")
-    assert lib.size is size  # and not the function of the same name
+    assert lib.size is size  # the struct displaces the function of this name
     point = lib.struct("struct point")
     mine = lib.function("double norm1(const point *p)", doc="mine")
     assert lib.norm1 is mine
@@ -406,7 +406,7 @@ def test_constants_have_the_values_that_c_gives_them():
 
 @pytest.mark.quick
 def test_lengths_are_what_constants_are_to_c() -> None:
-    """Types of literals decide: -1 > 0u is true."""
+    """The types of literals matter: -1 > 0u is true."""
     lengths = {
         "5000000000u / 1000000000u": 5, "-1 > 0u ? 5 : 3": 5, "(0u - 1) / 1000000000": 4, "1 << 2 | 1": 5,
         "SIZE / 2u": 3, "(unsigned char)260": 4, "07 & ~3u": 4, "0x100000002 >> 32 << 1": 2,
@@ -429,7 +429,7 @@ def test_lengths_are_what_constants_are_to_c() -> None:
 
 
 def test_lengths_are_not_negative() -> None:
-    """What C says, and the place."""
+    """C computes the length, and the error shows its place."""
     lib = from_c("int first(const int *x) { return *x; }")
     define = [lambda text: lib.function(text), cwrapjit.vectorize]
     for made, end in zip(define, (";", "{ return 0; }"), strict=True):
@@ -466,17 +466,17 @@ CONDITIONS = [
 
 @pytest.mark.quick
 def test_conditions_are_computed_as_a_compiler_does() -> None:
-    """In 64 bits; one unsigned number makes the other so."""
+    """They have 64 bits; if one operand is unsigned, so is the result."""
     texts = [f"#if {each}\n#define N{k} 1\n#endif\n" for k, each in enumerate(CONDITIONS)]
     lib = cwrapjit.library("l", sources=[]).declare("".join(texts))
     assert [each for k, each in enumerate(CONDITIONS) if not hasattr(lib, f"N{k}")] == []
 
 
 def test_attributes_are_found_quickly_and_follow_what_is_declared():
-    """Python finds in the library's dict what was looked up once, until something is declared."""
+    """A name that was looked up is in the library's dict until something is declared."""
     lib = from_c("int counter = 3; int one(void) { return 1; } double half(double x) { return x / 2; }")
     lib.declare("extern int counter; int one(void); double half(double x);\n#define SIZE 5\nenum { A = 7 };")
-    first = lib.half  # which maps it, and with it perhaps others
+    first = lib.half  # maps it, and perhaps others
     assert lib.half is first and vars(lib)["half"] is first
     assert lib.SIZE == lib.SIZE == 5 and lib.A == lib.A == 7 and {"SIZE", "A"} <= vars(lib).keys()
     assert lib.counter == 3 and "counter" not in vars(lib), "a variable is read each time"
@@ -498,7 +498,7 @@ def test_attributes_are_found_quickly_and_follow_what_is_declared():
 
 @pytest.mark.row("L01")
 def test_functions_whose_type_is_a_typedef() -> None:
-    """As the headers of the package declare libm's, which machines without headers of their own get."""
+    """The package's headers, for machines without their own, declare libm like this."""
     lib = cwrapjit.library("m", libraries=["m"])
     lib.declare("typedef double one(double), two(double x, double y); one cbrt, floor; two nextafter;")
     assert lib.floor(2.5) == 2.0 and lib.nextafter(1.0, y=2.0) == 1.0000000000000002
@@ -512,7 +512,7 @@ def test_functions_whose_type_is_a_typedef() -> None:
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts that have been parsed."""
+    """Returns a list that collects the texts that are parsed."""
     from cwrapjit.library.declarations import Declarations
 
     seen: list[str] = []
@@ -609,7 +609,7 @@ def test_what_is_said_before_or_after_counts(before: bool) -> None:
     lib.function("int twice(int number)")
     if before:
         lib.declare(HEADER)
-    assert lib.twice(number=3) == 6  # what function() said
+    assert lib.twice(number=3) == 6  # function() still decides
     assert "2 x" in lib.twice.__doc__
     assert lib.sum(lib.pair(1.0, 2.0)) == 3.0
 
@@ -638,7 +638,7 @@ def test_types_may_need_each_other() -> None:
 
 @pytest.mark.row("L03")
 def test_threads_that_use_names_first_get_the_same() -> None:
-    """Each may compile it; what one of them has compiled is not taken apart by another."""
+    """Threads may compile a function at the same time, but all get one object."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -647,7 +647,7 @@ def test_threads_that_use_names_first_get_the_same() -> None:
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
                 names = ["twice", "sum", "same_as", "limit", "doubled"] * 8
                 found = list(pool.map(functools.partial(getattr, lib), names))
-            assert len({id(each) for each in found}) == 4  # doubled is twice
+            assert len({id(each) for each in found}) == 4  # "doubled" is an alias of "twice"
             gc.collect()
             assert [f(3) for f in found[::5]] == [6] * 8
     finally:
@@ -678,7 +678,7 @@ def test_real_headers_with_and_without_a_compiler(
 @pytest.mark.row("L03")
 def test_a_header_of_thousands_of_functions(parsed: list[str]) -> None:
     lib = declared("lapacke.h", "lapacke")
-    assert sum(each.count("(") for each in parsed) < 100  # of 3,820 declarations none is parsed
+    assert sum(each.count("(") for each in parsed) < 100  # none of the 3,820 declarations is parsed
     assert len([each for each in dir(lib) if each.startswith("LAPACKE_")]) > 2400
     x = np.array([3.0, 1.0, 2.0])
     lib.refine("LAPACKE_dlasrt", dims={"d": "n"}, check=ValueError)
@@ -689,7 +689,7 @@ def test_a_header_of_thousands_of_functions(parsed: list[str]) -> None:
 
 @pytest.mark.parametrize("continued", ["\\\n", "\\\r\n"], ids=["\\n", "\\r\\n"])
 def test_a_line_may_be_continued_anywhere(continued: str) -> None:
-    """In the midst of a word, a number, an operator or a comment, too: C joins lines before all else."""
+    """C joins lines first, so this holds within a word, a number, an operator or a comment, too."""
     text = """#define TWICE 24 // }
 typedef struct point { double xy; int b[12]; } point; /* { */
 enum { HALF = 1 << 2 };

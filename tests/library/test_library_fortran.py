@@ -1,4 +1,4 @@
-"""Fortran: bind(c) routines as C declares them, and ordinary routines from their interface."""
+"""Tests Fortran: bind(c) routines with C declarations, and ordinary routines with their interface."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ end module
 
 
 def build_shared(source: str, folder: Path, name: str) -> Path:
-    """Fortran text as a shared object, its .mod files beside it."""
+    """Compiles Fortran text to a shared object, with its .mod files in the same folder."""
     assert GFORTRAN is not None
     (folder / f"{name}.f90").write_text(source)
     made = folder / f"lib{name}.so"
@@ -100,7 +100,7 @@ def bound(tmp_path_factory) -> Any:
 
 @pytest.mark.row("F01")
 def test_bind_c_routines(bound):
-    """As C declares them; an interface with bind(c) says the same, and needs no module."""
+    """C declares them; an interface with bind(c) does the same, and needs no module."""
     scale, x = bound.function("void scale(int n, double x[n])"), np.arange(4.0)
     assert scale(x) is None
     assert x.tolist() == [0, 2, 4, 6]
@@ -628,7 +628,7 @@ def test_fixed_form_is_read(tmp_path):
     daxpby(2.0, x, 2, 10.0, y)
     assert y.tolist() == [12, 14, 16]
     assert dfirst(y) == 12
-    # Nothing says which arguments are results: the source shows it. And no status is lost.
+    # The declaration names no results, but the source shows them. A status is never lost.
     (tmp_path / "halves.f").write_text(CARDS)
     halves = cwrapjit.library("halves").fortran(CARDS, sources=[tmp_path / "halves.f"])
     assert halves(3.0, 0.0, 9) == (1.5, 0)
@@ -637,7 +637,7 @@ def test_fixed_form_is_read(tmp_path):
 
 @pytest.mark.row("F02")
 def test_what_is_read_without_a_compiler():
-    """What no statement declares has a type in sources alone; an interface block may stand alone."""
+    """Implicit types count in sources only. An interface block may stand alone."""
     (routine,) = fortran_parse.parse("subroutine f(x, n)\n x = n\nend", {}).routines
     assert [(each.type.base, each.type.kind) for each in routine.arguments] == [("real", 4), ("integer", 4)]
     for none in "subroutine f(x)\nend", "subroutine f(x)\nimplicit none\nx = 1\nend":
@@ -771,7 +771,7 @@ def test_a_result_whose_length_is_an_argument(tmp_path: Path) -> None:
     refuses(ValueError, lambda: grid(-1, 0.5, 1), "grids.grid()")
 
 
-# ---- other modules' constants, Fortran 77 ------------------------------------------------------------------
+# ---- constants of other modules; Fortran 77 ----------------------------------------------------------------
 
 KIND_MODULE = """\
 module kinds
@@ -830,7 +830,7 @@ def test_kinds_of_other_modules(tmp_path, way):
 
 
 def test_routines_come_in_the_order_of_the_text():
-    """Whatever was read first."""
+    """The order in which they are read does not matter."""
     routine = "subroutine {0}(n)\n integer, intent(in) :: n\nend subroutine\n".format
     text = f"{routine('one')}module m\ncontains\n{routine('two')}end module\n{routine('three')}"
     assert [each.name for each in fortran_parse.parse(text, {}).routines] == ["one", "two", "three"]

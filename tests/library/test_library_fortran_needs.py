@@ -1,4 +1,4 @@
-"""Fortran as real sources have it: faulty routines among others, constants of modules."""
+"""Tests Fortran as in real sources: faulty routines among others, and constants of modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ needs_gfortran = pytest.mark.skipif(
 
 
 def wrapped(text: str, folder: Path, **options: Any) -> Any:
-    """The library whose source and declaration are the text."""
+    """Returns a library with the text as its source and its declaration."""
     (folder / "source.f90").write_text(text)
     lib = cwrapjit.library("needs")
     lib.fortran(text, sources=[folder / "source.f90"], **options)
@@ -59,7 +59,7 @@ def test_a_fault_in_a_module_leaves_its_other_parts():
 
 @needs_gfortran
 def test_what_the_compiler_refuses_is_listed(tmp_path):
-    """A wrong interface, a routine that is not there, a variable that is not there: the others map."""
+    """A wrong interface, a missing routine and a missing variable are listed; the others are mapped."""
     text = "module m\n  integer :: n = 4\ncontains\n" + GOOD.format(n=1) + "end module\n"
     (tmp_path / "m.f90").write_text(text)
     lib = cwrapjit.library("needs")
@@ -135,7 +135,7 @@ end module
 
 @needs_gfortran
 def test_results_of_any_shape(tmp_path):
-    """What count() or another function says of the shape, Fortran knows: there is no second rule for it."""
+    """Fortran computes the shape, whatever function it depends on; cwrapjit has no rule of its own."""
     lib = wrapped(RESULTS, tmp_path)
     x = np.array([1.0, -2.0, 3.0, 0.0])
     for each in (x, x[::-2], -x, x[:0], x[1:2]):

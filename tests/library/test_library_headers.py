@@ -1,4 +1,4 @@
-"""#include lines: by the preprocessor of the machine's C compiler, and by our own reader without one."""
+"""Tests #include lines, which the preprocessor of the C compiler reads, or our own reader without one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ needs_compiler = pytest.mark.skipif(cwrapjit._cwrapjit.optimizer()["compiler"] i
     params=[pytest.param(None, marks=needs_compiler, id="cc"), pytest.param(NO_COMPILER, id="own")]
 )
 def reader(request, monkeypatch):
-    """Both ways to read headers."""
+    """Runs the test with both readers."""
     monkeypatch.setattr(cwrapjit.config, "compiler", request.param)
     return request.param
 
@@ -109,7 +109,7 @@ def folder(tmp_path):
 
 
 def tables(text: str, **options: Any) -> dict[str, Any]:
-    """All that a library knows after it has declared a text."""
+    """Declares a text, and returns all that the library then knows."""
     lib = cwrapjit.library("c", **options)
     core = lib._core
     parsed = core.declarations.read_each(text, "<text>")
@@ -159,7 +159,7 @@ def test_both_ways_read_the_same_of_real_headers(name, monkeypatch):
     one, other = by_both(monkeypatch, f"#include <{name}>")
     one["structs"] = {each: body for each, body in one["structs"].items() if each in other["structs"]}
     for each in [each for each in one["structs"] if each[:8] in ("struct _", "struct t")]:
-        del one["structs"][each]  # the C library's own
+        del one["structs"][each]  # is internal to the C library
     other["structs"] = {each: other["structs"][each] for each in one["structs"]}
     assert one == other
     assert len(one["functions"]) > 20
@@ -178,7 +178,7 @@ def test_a_header_of_the_system(reader):
     assert not {"printf", "lseek", "read"} & {
         *lib.mapped,
         *lib.unmapped,
-    }  # what zlib.h includes is not zlib's
+    }  # not those of headers that zlib.h includes
     assert not {"SEEK_SET", "_SC_ARG_MAX", "__GNUC__", "linux"} & set(dir(lib))
     assert lib.struct("z_stream")().avail_in == 0
 
@@ -204,7 +204,7 @@ def test_a_text_that_includes_declares_only_its_own(reader):
 
 @pytest.mark.row("L01")
 def test_what_another_header_has_included_may_be_asked_for(reader, tmp_path):
-    """Together with that, behind it, or in a text of its own: the order does not matter."""
+    """Its #include stands in the same text, after it, or in a text of its own, in any order."""
     (tmp_path / "inner").mkdir()
     (tmp_path / "outer").mkdir()
     (tmp_path / "inner" / "in.h").write_text(
@@ -217,7 +217,7 @@ def test_what_another_header_has_included_may_be_asked_for(reader, tmp_path):
     for order in (["\n".join(texts)], ["\n".join(reversed(texts))], texts, texts[::-1]):
         lib = cwrapjit.library("c", libraries=["c"])
         preprocessor = lib._core.declarations.preprocessor
-        preprocessor.include_dirs = [str(tmp_path)]  # as system folders: what they include is not theirs
+        preprocessor.include_dirs = [str(tmp_path)]  # as if a system folder
         for text in order:
             lib.declare(text)
         assert lib.mapped == ["abs", "labs", "rand"], order
@@ -261,7 +261,7 @@ def test_faults_have_the_users_lines(reader, folder):
 
 
 def test_bytes_that_are_no_utf_8_are_those_of_texts(reader, tmp_path):
-    """As those of variables and members are."""
+    """They become texts in the same way as those of variables and members."""
     (tmp_path / "latin.h").write_bytes(
         b'#define LATIN "caf\xe9 2"\n#define UTF "caf\xc3\xa9"\n#define BOTH LATIN UTF "\\xff" // \xe9\n'
         b"#define LETTER '\xe9'\n/* \xe9 */ static const int size = sizeof(\"\xe9\");\n"
@@ -274,7 +274,7 @@ def test_bytes_that_are_no_utf_8_are_those_of_texts(reader, tmp_path):
 
 
 def test_headers_of_c_itself_may_be_missing(own_reader, monkeypatch):
-    """A machine without a compiler may have none, and what they declare is known."""
+    """A machine without a compiler may lack them; cwrapjit knows their declarations."""
     monkeypatch.setattr(headers, "system_folders", list)
     lib = cwrapjit.library("c", libraries=["c"])
     lib.declare("#include <uchar.h>\nint abs(int x);")
@@ -296,7 +296,7 @@ def test_a_header_that_one_asks_for_must_be_there(reader):
         )
         assert error.lineno == text.rstrip().count("\n") + 1
         assert repr(lib) == "<library 'c': 0 mapped, 0 unmapped>"
-        lib.declare("#include <stddef.h>")  # and the next text is read as ever
+        lib.declare("#include <stddef.h>")  # the next text is read as before
         assert lib.function("int abs(int x)")(-3) == 3
 
 
@@ -357,7 +357,7 @@ def test_pragma_pack_ends_with_a_text_that_fails(reader):
 
 @pytest.mark.parametrize("end", ["#error too bad", "#if 1\n#endif\n#elif", "#include <nobody_has_this.h>"])
 def test_macros_are_as_before_a_text_that_fails(reader, tmp_path, end):
-    """A header that it includes can be read again."""
+    """Headers that the failed text included can be read again."""
     (tmp_path / "my.h").write_text("#ifndef MY\n#define MY 1\nint abs(int x);\n#endif\n")
     lib = cwrapjit.library("c", libraries=["c"], include_dirs=[tmp_path]).declare(
         "#define N 3\n#define TAKEN 1"
@@ -382,7 +382,7 @@ def test_a_failure_is_seen_where_nobody_waits_for_children(cc, tmp_path):
 
 
 def while_it_reads(other: Any, wait: Callable[[Any], None], folder: Any, monkeypatch: Any) -> Any:
-    """A library whose header is read while the other thread runs, until what waits for that returns."""
+    """Reads a library's header while the other thread runs, until wait() returns. Returns the library."""
 
     def lines_of(*args: Any) -> Any:
         other.start()
@@ -453,7 +453,7 @@ def test_no_process_without_an_include(monkeypatch):
 
 @pytest.mark.row("G10")
 def test_conditions_hold_where_they_hold_for_c():
-    """Of declarations, and of header=: what texts before them have defined is known to all."""
+    """In declarations and in header= they see the macros of all earlier texts."""
     lib = cwrapjit.library("c", libraries=["c"], header="#ifdef INT64_MAX\n#define WIDE 3\n#endif\n")
     lib.declare("#include <math.h>\n#define OWN 2")
     lib.declare(
@@ -574,7 +574,7 @@ def test_a_macro_over_a_function_leaves_its_declarations_alone(reader, tmp_path,
     assert str(lib.abs) == "<cwrapjit.LibraryFunction c.abs(only: int) -> int>" and lib.abs(-3) == 3
     lib.declare("RETURNS(long, labs)(long x); enum { FOUR = TWICE(2) };")
     lib.declare("#define atoi(x) atol(x)\nint atoi(char *s);")
-    assert lib.labs(-3) == 3 and lib.FOUR == 4  # other macros do what they are there for
+    assert lib.labs(-3) == 3 and lib.FOUR == 4  # other macros still work
     assert "atol" in lib.mapped and "atoi" not in lib.mapped
 
 
@@ -770,7 +770,7 @@ def test_functions_and_variables_go_by_the_symbols_that_they_are_given(reader, t
 
 @needs_compiler
 def test_functions_of_headers_that_do_not_compile_cost_the_others_little(tmp_path, monkeypatch):
-    """All are compiled together, and what fails in halves."""
+    """All are compiled together; a batch that fails is split in halves."""
     names = [f"f{k:02}" for k in range(40)]
     text = "static int calls;\nint missing(int x);\n"
     for k, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""No input from Python ends the process, however odd: each of these raises, or does what it says."""
+"""Tests that no Python input ends the process: each call raises, or does what it should."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ F_DECLARATION = "double f(int64_t n, const double x[n], double y, const char *s)
 
 
 class Odd:
-    """Answers every question with an exception."""
+    """Raises an exception from every method."""
 
     def __getattr__(self, name: str) -> Any:
         raise ZeroDivisionError(name)
@@ -41,7 +41,7 @@ class Odd:
 
 
 class Renamed(str):
-    """A keyword that is not str itself."""
+    """A subclass of str, used as a keyword."""
 
 
 ODDITIES: list[Any] = [
@@ -112,7 +112,7 @@ TEXTS = [
     *("/* unended", "int f(int x[1 << 100]);", "int f(int x[1/0]);", "enum { A = 1 / 0 }; int f(int x);"),
     *("#define f(\nint f(int x);", "#define\n#undef\n#include\n#if\n#endif", "#define A A A\nA" * 3),
     *("typedef struct s { struct s x; } s; int f(s x);", "#define A(x) A(x x) x\nint f(A(A(A(A(1)))));"),
-    # long ones
+    # long texts
     "int f(" + "(" * 3000 + "int x" + ")" * 3000 + ")",
     "int f(" + "(" * 20_000,
     "int f(int " + "*" * 3000 + "x)",
@@ -143,7 +143,7 @@ def test_texts_end_in_an_exception_or_a_function():
                 OverflowError,
             ) as error:
                 assert str(error), text[:40]
-            except Warning:  # of callbacks; warnings are errors here
+            except Warning:  # about callbacks; here warnings are errors
                 pass
         assert lib.function("int f(int x)", name="g")(2) == 2, text[:40]
 
@@ -170,7 +170,7 @@ def test_odd_libraries():
 def test_sizes_of_variables_are_not_written_from_python():
     lib = from_c("int n = 3; static double d[3] = {1, 2, 3}; double *x = d; void cut(void) { n = 2; }")
     lib.variable("int n")
-    lib.n = 3  # nothing depends on it yet
+    lib.n = 3  # no shape depends on it yet
     lib.variable("double *x", shape="n")
     assert lib.x.tolist() == [1, 2, 3]
     refuses(AttributeError, lambda: setattr(lib, "n", 2**30), "t.n is read-only", "size of x")
@@ -187,7 +187,7 @@ def test_structs_that_would_hold_themselves():
 
 
 def test_a_message_function_is_called_as_the_header_declares_it():
-    """A number that is taken for a text would be an address."""
+    """C would use a number as an address if it took it for a text."""
     lib = from_c(
         "int st(int s) { return s; } int code(int s) { return s + 40; } "
         'const char *msg(int s) { return "bad"; }',
@@ -218,7 +218,7 @@ def test_a_function_made_by_hand_is_refused():
     refuses(TypeError, lambda: type(f).__new__(type(f))(3), "LibraryFunction")
     for change in ("address", "capsule", "__name__", "__qualname__", "__doc__", "__signature__", "__dict__"):
         for value in (5, None, {}):
-            # What it says of itself may change, as in Python's own functions.
+            # Attributes that describe it may change, as in Python functions.
             for act in lambda c=change, v=value: setattr(f, c, v), lambda: (repr(f), f(1), f(x=1)):
                 with contextlib.suppress(AttributeError, TypeError, ValueError):
                     act()
@@ -276,7 +276,7 @@ typedef struct box box;
 
 
 class Acting(np.int64):
-    """An integer that does something when it is asked for its value."""
+    """An integer that runs an action when its value is read."""
 
     action = staticmethod(lambda: None)
 
@@ -383,11 +383,11 @@ def test_numbers_beyond_double_do_not_become_infinite(lib):
 
 
 class Text(tuple[str, ...]):
-    """Of parts that nobody has joined yet."""
+    """A text of parts that are joined on demand."""
 
 
 class Shown:
-    """Its attributes are new objects at each look, which nobody else keeps."""
+    """Returns new attribute objects on each access, to which nothing else refers."""
 
     __slots__ = ("attributes",)
 
@@ -403,7 +403,7 @@ class Shown:
 
 
 class Clearing:
-    """A flag that takes all other attributes away when it is read."""
+    """A flag that deletes all other attributes when it is read."""
 
     def __init__(self) -> None:
         self.attributes: dict[str, Any] = {}
@@ -427,7 +427,7 @@ def test_descriptions_that_change_while_they_are_read():
     argument = vars(Argument(""))
     whole = vars(Function("", "", "", [], [], Result(), address, address, code))
     for i in range(100):
-        word = Text((f"{i} ", "of" * 40))  # a text that is made when it is asked for
+        word = Text((f"{i} ", "of" * 40))  # str() creates the text on demand
         texts = dict.fromkeys(("name", "qualname", "doc", "c_name"), word)
         arguments = [Shown(**argument | {"name": word})]
         described = Shown(**whole | texts | {"arguments": arguments, "result": Shown(**result)})

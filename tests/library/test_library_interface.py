@@ -1,4 +1,4 @@
-"""Interfaces, containers, and C functions as the slices of broadcasting ones."""
+"""Tests interfaces, containers, and broadcasting functions, whose slices are C functions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ SCALARS = {
 
 @pytest.mark.row("P06i", "P30", "P31", "P33", "P02i")
 def test_an_interface_over_all_scalar_types(tmp_path):
-    """Each takes its own, strictly, and gives its own."""
+    """Each function takes exactly its own type, and returns it."""
     lib = from_shared("".join(f"{c} f{k}({c} x) {{ return x; }}\n" for k, c in enumerate(SCALARS)), tmp_path)
     f = lib.interface("f", [lib.function(f"{c} f{k}({c} x)") for k, c in enumerate(SCALARS)])
     for kind in SCALARS.values():
@@ -162,7 +162,7 @@ def test_functions_of_arrays_broadcast_over_what_is_left():
     outer = "void outer(int n, int m, const double a[n], const double b[m], double r[n][m])"
     g = lib.function(outer, out="r", broadcast=True)
     assert np.array_equal(g(ar(5, 1, 2), ar(3)), ar(5, 1, 2)[..., :, None] * ar(3)[..., None, :])
-    some = ar(5, 4)[:, ::2]  # C knows nothing of the stride
+    some = ar(5, 4)[:, ::2]  # C cannot see the stride
     assert np.array_equal(g(some, range(3)), some[..., :, None] * ar(3)[..., None, :])
     h = lib.function("double sum(int n, const double *x, int step)", prototype={"x": "n"}, **said, name="h")
     assert np.array_equal(h(ar(2, 3)), [3, 12])
@@ -190,7 +190,7 @@ def test_what_cannot_be_broadcast_says_why():
 
 
 def test_no_slice_writes_further_than_its_array():
-    """What C is told of the length is the caller's word alone."""
+    """Only the caller tells C the length."""
     lib = from_c("void ones(int n, double *x) { for (int i = 0; i < n; i++) x[i] = 1; }")
     for text, options in (
         ("void ones(int n, double x[n])", {}),
@@ -214,7 +214,7 @@ def test_an_option_for_single_calls_is_refused_where_slices_are(option, given):
     lib, text = from_c(SPECIAL), "double twice(double x)"
     refuses(TypeError, lambda: lib.function(text, broadcast=True, **{option: given}), "twice", f"{option}=")
     lib.declare(f"{text}; float single(float x);", broadcast=True, options={"twice": {option: given}})
-    assert f"{option}=" in lib.unmapped["twice"]  # as all that declare() cannot map
+    assert f"{option}=" in lib.unmapped["twice"]  # as for other functions that declare() cannot map
     assert lib.single(np.float32([2, 4])).tolist() == [1, 2]
     lib = from_c(SPECIAL)
     lib.refine("twice", **{option: given})
@@ -290,7 +290,7 @@ def test_its_buffer_is_freed():
 
 def test_a_container_that_changes_while_it_is_read():
     class Growing(float):
-        """A float in name only: nobody asks it, so nothing happens."""
+        """A subclass of float: its value is read without calling its methods."""
 
         def __float__(self) -> float:
             items.clear()

@@ -1,4 +1,4 @@
-"""Nothing that C frees can be read from Python, and nothing stays: references, lives, views, destructors."""
+"""Tests that Python reads no freed memory, and nothing leaks: references, lifetimes, views, destructors."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def make_counter(lib):
 
 @contextlib.contextmanager
 def waiting(lib, call):
-    """Inside the block, the call waits in C, in a thread of its own. What it returned comes in a list.
-    Those that overlap end in the order in which they began."""
+    """Runs a call in its own thread, which waits in C during the block. Yields a list that then gets its
+    result. Overlapping calls end in the order in which they began."""
     found, calls = [], lib.entered + 1
     thread = threading.Thread(target=lambda: found.append(call()))
     thread.start()
@@ -153,7 +153,7 @@ def test_a_pointer_stored_through_a_member_is_kept_by_the_whole(lib):
     assert is_alive(gone) and o.h.p.v == 3.0
     pointer = o.h.p
     o.h.p = None
-    assert is_alive(gone) and pointer.v == 3.0  # the pointer that was read keeps it, too
+    assert is_alive(gone) and pointer.v == 3.0  # the Pointer that was read keeps it alive
     del pointer
     assert not is_alive(gone)
 
@@ -313,7 +313,7 @@ def test_assigning_again_replaces(lib):
     assert sorted(each.v for each in alive) == [18.0, 19.0]
     item = lib.item()
     for _ in range(100):
-        o.set(item)  # C may keep them all; the same one need not be kept twice
+        o.set(item)  # C may keep them all, but each one is kept once
     assert len(o.referenced_objects) == 3
     o.p = None
     assert len(o.referenced_objects) == 2
@@ -331,7 +331,7 @@ def test_cycles_and_long_chains(lib):
     own = lib.outer()
     own.next = own
     at = own
-    for _ in range(30_000):  # each lies in its owner, not in the one before
+    for _ in range(30_000):  # each keeps the owner alive, not the one before it
         at = at.next
     del at
     assert own.referenced_objects == []
@@ -364,7 +364,7 @@ def test_what_is_replaced_during_a_call_outlives_the_call(lib):
     h.p = item
     del item
     with waiting(lib, lambda: read(h)) as found:
-        h.p = None  # C has read the pointer before
+        h.p = None  # C has read the pointer already
         assert is_alive(gone)
     assert found == [6.0]
     assert not is_alive(gone)
@@ -405,7 +405,7 @@ def test_what_runs_when_an_object_goes_sees_the_new_pointer(lib, kind):
 
 @pytest.mark.row("G18")
 def test_what_is_replaced_goes_when_the_calls_of_its_time_have_ended(lib):
-    """Calls that overlap: there is one at any time."""
+    """The calls overlap, so that one is always running."""
     read = lib.function("double read_slowly(const struct holder *h)")
     h, gone = lib.holder(), []
     with contextlib.ExitStack() as last:
@@ -416,12 +416,12 @@ def test_what_is_replaced_goes_when_the_calls_of_its_time_have_ended(lib):
             del item
             with contextlib.ExitStack() as this:
                 this.enter_context(waiting(lib, lambda: read(h)))
-                last.close()  # the call before ends, and this one goes on
+                last.close()  # ends the call before; this one goes on
                 last = this.pop_all()
         assert [is_alive(each) for each in gone] == [False] * 4 + [True] * 2
 
 
-# ---- lives ------------------------------------------------------------------------------------------
+# ---- lifetimes --------------------------------------------------------------------------------------
 
 
 @pytest.mark.row("G18")
@@ -530,7 +530,7 @@ def test_no_method_moves_memory_that_an_array_looks_into(lib):
     for look in (v.data, v.values(), v.data[::2], memoryview(v.data)):
         refuses(BufferError, lambda: v.resize(1_000_000), "argument v", "stable=True")
         assert look[0] == 0.0
-    v.scale(2.0)  # declared stable
+    v.scale(2.0)  # is declared as stable
     assert v.data.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0] and v.sum() == 20.0
     del look
     v.resize(2)
@@ -558,7 +558,7 @@ def test_hashes_tell_instances_apart(lib):
     assert hash(items[0]) == before
 
 
-# ---- one destructor ---------------------------------------------------------------------------------
+# ---- the destructor ---------------------------------------------------------------------------------
 
 
 @pytest.mark.row("G19")
@@ -584,7 +584,7 @@ def test_a_shared_class_carries_its_destructor(lib):
 @pytest.mark.row("G19")
 def test_a_destructor_that_came_by_another_way_is_refused(lib):
     bare = from_c(TEXT, name="bare")
-    bare.handle("counter *")  # the same type, without free=
+    bare.handle("counter *")  # the type without free=
     end = bare.function("void counter_free(counter *c)")
     same = bare.function("counter *counter_same(counter *c)")
     c = make_counter(lib)(1)
@@ -627,7 +627,7 @@ def test_another_layout_is_an_error_that_shows_both():
         refuses(cwrapjit.CompileError, lambda t=then, m=lib: m.struct(t), "known with other members", *both)
         lib.declare(then + ";")
         assert any("other members" in each for each in lib.unmapped.values())
-        assert lib.struct(first).__name__ == "p"  # the very same may come again
+        assert lib.struct(first).__name__ == "p"  # the same declaration may be repeated
         other = from_c("", name="other")
         other.declare(f"{ITEM}; struct outer; {then};")
         refuses(cwrapjit.CompileError, lambda m=lib, o=other: o.struct(m.p), "other members")
@@ -672,8 +672,8 @@ def test_what_copies_have_in_common_is_not_moved(lib):
     resize = lib.function(RESIZE)
     for each in (v, pair.one):
         refuses(BufferError, lambda each=each: resize(each, 9), "argument v and a copy of it")
-    resize(pair.other, 9)  # a struct of its own
-    v.scale(2.0)  # declared stable
+    resize(pair.other, 9)  # a separate struct
+    v.scale(2.0)  # is declared as stable
     assert pair.one.data.tolist() == [0.0, 2.0, 4.0]
     pair.one = pair.other
     resize(v, 1)
@@ -683,7 +683,7 @@ def test_what_copies_have_in_common_is_not_moved(lib):
 @pytest.mark.row("G18")
 @pytest.mark.parametrize("member", ["holder held[2];", "struct { const char *name; int n; } held[2];"])
 def test_no_array_shows_pointers_as_numbers(member: str) -> None:
-    """What one writes into an array C would follow; copies of its items would keep nothing alive."""
+    """C would follow numbers that Python writes there, and copies would keep no object alive."""
     lib = from_c("typedef struct holder { double *p; double w; } holder;\n")
     lib.struct("typedef struct holder { double *p; double w; } holder;")
     lib.struct(f"typedef struct outer {{ {member} double d; }} outer;")
@@ -747,11 +747,11 @@ def make_readers(free=None):
 def test_a_struct_that_c_fills_is_no_copy_of_another_type(free):
     lib = make_readers(free)
     r = lib.reader()
-    found = [lib.reader_next(r), lib.reader_next(r)]  # the first is there still
+    found = [lib.reader_next(r), lib.reader_next(r)]  # the first one still exists
     assert [(each.kind, each.word) for each in found] == [(1, "one"), (2, "two")]
     refuses(ValueError, lambda r=r: lib.reader_next(r), "status -1")
     if free:
-        r.close()  # what free= ends is given away
+        r.close()  # free= owns what it ends
         assert lib.readers == 0 and found[0].word == "one"
         found.pop().close()
         assert lib.events == 1
@@ -779,7 +779,7 @@ def test_arrays_that_are_found_through_what_c_filled_look_into_arguments():
     grow = lib.function("void reader_grow(reader *r)")
     r = lib.reader()
     window = see(r)
-    assert see(r).n == 4  # nothing looks there yet
+    assert see(r).n == 4  # no array looks into it yet
     look = window.data
     refuses(BufferError, lambda: grow(r), "an array looks into memory of argument r")
     refuses(BufferError, lambda: see(r), "an array looks into memory of argument r")
@@ -797,5 +797,5 @@ def test_what_has_a_struct_inside_may_be_a_copy_of_it(lib):
     one = lib.function("struct vec first(const struct pair *p)")(pair)
     refuses(BufferError, lambda one=one: one.resize(9), "argument v and a copy of it")
     del pair, one
-    gc.collect()  # the error that was caught is in a cycle with `one`
+    gc.collect()  # the caught error forms a cycle with `one`
     v.resize(9)

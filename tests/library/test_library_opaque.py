@@ -1,4 +1,4 @@
-"""Types that nobody described have a class all the same: of handles, or of structs with known members."""
+"""Tests automatic classes of undescribed types: handles, or structs with known members."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_handle_describes_the_class_that_is_there(used):
         assert made.turns() == lib.engine_turns(made) == 7
         assert "open" in repr(made)
     assert lib.ended == 1
-    assert lib.engine_free is not freed  # it frees each object once now
+    assert lib.engine_free is not freed  # now it frees each object once
     made = engine(8)
     lib.engine_free(made)
     lib.engine_free(made)
@@ -252,7 +252,7 @@ def test_structs_whose_members_have_no_layout_stay_handles():
 
 @pytest.mark.row("L04")
 def test_pointers_that_have_a_name_of_their_own():
-    """typedef struct hidden *handle: users know the handle alone."""
+    """In typedef struct hidden *handle, users know only the handle."""
     lib = declared(POINTERS)
     made = lib.engine_open(4)
     assert type(made) is lib.engine_t is lib.engine_hidden and lib.engine_count(made) == 4
@@ -266,7 +266,7 @@ def test_pointers_that_have_a_name_of_their_own():
 def test_a_handle_that_is_described_before_its_header_is_read():
     lib = from_c(CODE)
     cls = lib.handle("engine_t", free="engine_close")
-    lib.function("int64_t engine_count(struct engine_hidden *e)")  # another type, as far as one knows
+    lib.function("int64_t engine_count(struct engine_hidden *e)")  # not known as the same type yet
     lib.declare(POINTERS, options={"engine_open": {"returns": "callee"}})
     made = lib.engine_open(3)
     assert type(made) is cls is lib.engine_hidden and lib.engine_count(made) == 3
@@ -534,7 +534,7 @@ PIECES = (
 
 
 def step(lib, kept, what, text="", options=None):
-    """One of PIECES, which may come too early."""
+    """Runs one of PIECES, which may fail because it comes too early."""
     if what == "use":
         if hasattr(lib, "given") and hasattr(lib, "engine_turns"):
             made = lib.given(len(kept))
@@ -554,7 +554,7 @@ def step(lib, kept, what, text="", options=None):
 @pytest.mark.row("L16")
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_any_order(seed):
-    """Whatever is said of types, in whatever order: each has one class, and what is there keeps working."""
+    """Each type has one class, and existing objects keep working, whatever the order of descriptions."""
     rng = random.Random(seed)
     lib, kept, classes = from_c(CODE), [], {}
     for _ in range(30):
@@ -632,7 +632,7 @@ def test_nothing_is_kept():
 @pytest.mark.row("L04", "L16")
 @pytest.mark.parametrize("order", ["abcd", "dcba", "bacd", "cdab"])
 def test_several_names_of_one_definition_are_one_class(order):
-    """libpng's typedef struct { ... } png_image, *png_imagep; in whatever order they are used."""
+    """Tests libpng's typedef struct { ... } png_image, *png_imagep; used in any order."""
     code = "typedef struct { int n; } img, *imgp; typedef imgp *imgpp;"
     text = "int a(imgp x) { return x->n; } int b(img *x) { return x->n; } int c(imgpp x) { return (*x)->n; }"
     lib = from_c(f"{code} {text} int d(const img *x) {{ return x->n; }} imgp e(imgp x) {{ return x; }}")
@@ -641,7 +641,7 @@ def test_several_names_of_one_definition_are_one_class(order):
     image = lib.img(5)
     assert [f(image) for f in functions] == [5] * 3
     assert type(lib.e(image)) is lib.img
-    lib.declare(code)  # once more
+    lib.declare(code)  # a repetition
     assert lib.a(lib.img(6)) == 6 and lib.b(image) == 5
     variables = from_c("struct { int n; } one = {3}, *two = &one;")
     variables.declare("extern struct { int n; } one, *two;")

@@ -1,4 +1,4 @@
-"""What C writes: lengths that count after the call, structs that it fills, a status that is a result, too."""
+"""Tests what C writes: lengths that count after the call, structs that it fills, a status as a result."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def lib():
     ("declaration", "options"),
     [
         ("void primes(int64_t *n, double y[n])", {"out": ("n", "y")}),
-        ("void primes(int64_t *n, double y[n])", {"out": "n"}),  # C would read it, and get a zero
+        ("void primes(int64_t *n, double y[n])", {"out": "n"}),  # C would read a zero from it
         ("void primes(int64_t *n, double y[2 * n + 1])", {"out": ("n", "y")}),
         ("void keep(int64_t *n, const double x[n], double y[n])", {"out": ("n", "y")}),
         ("void word(size_t *n, char text[n])", {"out": ("n", "text")}),
@@ -136,7 +136,7 @@ def test_a_returned_array_has_the_length_from_after_the_call(lib):
     r, n = ramp()
     assert n == 5 and r.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     ramp = lib.function("double *ramp(int64_t *n)", inout="n", returns=("n", "callee", "count_free"))
-    assert ramp(7)[0].shape == (8,)  # nothing was as long before: C may say more
+    assert ramp(7)[0].shape == (8,)  # no array had that length before, so C may return more
     part = lib.function("double *part(int64_t *n, double x[n])", inout="n", returns=("n", "argument"))
     assert part(5, np.arange(5.0))[0].tolist() == [1.0, 2.0]
     refuses(ValueError, lambda: part(1, np.arange(1.0)), "n is 2 after the call", "made for 1")
@@ -165,7 +165,7 @@ def test_a_struct_that_c_fills_is_a_result(lib):
     assert type(p) is point and (p.x, p.y) == (2.0, 4.0)
     assert p != locate(2.0)
     gone = weakref.ref(p)
-    refuses(ValueError, lambda: locate(-2.0), "t.find(): status 1")  # the name that Python knows
+    refuses(ValueError, lambda: locate(-2.0), "t.find(): status 1")  # with Python's name of it
     del p
     gc.collect()
     assert gone() is None
@@ -206,7 +206,7 @@ def test_messages_about_a_status_have_the_name_that_python_knows(lib):
 @pytest.mark.row("G20")
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_new_arrays_begin_as_zeros(order):
-    """A routine that returns early has written nothing: nothing of other memory is seen."""
+    """A routine that returns early writes nothing; old memory must not show."""
     nothing = from_c("void nothing(int n, double *y) {}").function(
         "void nothing(int n, double y[n][3])", out="y", order=order
     )
@@ -331,12 +331,12 @@ def test_an_output_has_memory_for_each_item(shifts):
     flat = np.zeros(9)
     for y in (as_strided(flat, (4,), (0,)), as_strided(flat, (1, 4), (8, 0))[0]):
         refuses(ValueError, lambda y=y: shift(ar(4), y), "strides are zero or overlap")
-    shift(np.broadcast_to(np.float64(3), (4,)), flat[:4])  # an input may
+    shift(np.broadcast_to(np.float64(3), (4,)), flat[:4])  # an input may have zero strides
     assert flat.tolist() == [4, 4, 4, 4, 0, 0, 0, 0, 0]
     set2 = shifts.function(
         "void set2(int64_t n, int64_t m, double A[n][m], int64_t lda, double value)",
         strides={"lda": ("A", 0)},
-        overlap="allow",  # between arguments: not within one
+        overlap="allow",  # allows overlap between arguments, not within one
     )
     for strides in ((0, 8), (8, 8), (16, 8)):
         refuses(ValueError, lambda strides=strides: set2(as_strided(flat, (3, 3), strides), 1.0), "overlap")
@@ -353,7 +353,7 @@ def test_a_negative_stride_means_what_was_said_whatever_its_name(shifts, name):
         for strides in ("x", ("x", 0)):
             f = shifts.function(text, strides={name: strides})
             assert f(ar(8)[1:6:2]) == 135
-            assert f(ar(8)[2:3][::-1]) == 2  # one item runs nowhere
+            assert f(ar(8)[2:3][::-1]) == 2  # a single item has no direction
             assert f(ar(0)[::-1]) == 0
             refuses(
                 ValueError,

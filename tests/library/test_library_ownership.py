@@ -1,4 +1,4 @@
-"""Who owns what a library's functions return: bases, capsules, reference lists; nothing leaks or dangles."""
+"""Tests who owns the results of library functions: bases, capsules, lists of references; no leaks."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def test_an_owner_is_known_while_it_is_the_newest_and_afterwards() -> None:
         del found
         assert lib.at(address).__cwrapjit_base__ is not one
         one = lib.made(4.0)
-        one.close()  # the newest, which owns nothing any more, though it lives
-        later = [lib.made(4.0) for _ in range(100)]  # one of them where that was
+        one.close()  # the newest owner still exists, but owns nothing
+        later = [lib.made(4.0) for _ in range(100)]  # one of them reuses its address
         for each in later:
             assert lib.at(each.address).__cwrapjit_base__ is each
 
@@ -112,7 +112,7 @@ def lib():
     return made
 
 
-# ---- what the callee allocates -----------------------------------------------------------------------
+# ---- results that C allocates ------------------------------------------------------------------------
 
 
 def plus3(lib):
@@ -154,7 +154,7 @@ def test_a_returned_pointer_is_freed_with_the_array(lib):
     keeps_nothing(lambda: f(100), 500)
 
 
-# ---- what arguments own ------------------------------------------------------------------------------
+# ---- results that lie in arguments -------------------------------------------------------------------
 
 
 @pytest.mark.quick
@@ -191,8 +191,8 @@ def test_the_base_keeps_the_argument_alive(lib):
     assert sys.getrefcount(x) == before
     view = x[2:6]
     r = f(view)
-    assert r.base is x  # the view's owner
-    assert sys.getrefcount(x) == before + 2  # view, r
+    assert r.base is x  # the owner of the view
+    assert sys.getrefcount(x) == before + 2  # by view and r
     r2 = r[::2]
     del view, r
     assert r2.tolist() == [2.0, 4.0] and r2.base is x
@@ -221,7 +221,7 @@ def test_several_possible_targets_warn_and_are_all_kept(lib):
     assert g(x, y).base is x
 
 
-# ---- what instances own ------------------------------------------------------------------------------
+# ---- results that lie in instances -------------------------------------------------------------------
 
 
 @pytest.mark.leak
@@ -297,10 +297,10 @@ def test_objects_that_c_gave_away_are_freed_once(lib):
     keeps_nothing(new, 500)
     made = lib.freed
     lib.box()
-    assert lib.freed == made  # memory of Python's is not C's to free
+    assert lib.freed == made  # Python owns that memory
 
 
-# Whoever is freed twice, with another context than its own, or after that one, is counted as a fault.
+# A second free, a wrong context, or a context that is freed first counts as a fault.
 TEXT = """
 #include <stdlib.h>
 typedef struct context { int alive, things; } context;
@@ -397,7 +397,7 @@ def test_what_is_bound_lives_as_long():
     assert left(lib) == (0, 0, 0)
     context = lib.context()
     lib.thing_new(context, 1).close()
-    context.close()  # now nothing needs it
+    context.close()  # nothing needs it any more
     assert left(lib) == (0, 0, 0)
 
 
@@ -423,10 +423,10 @@ def test_cycles_end_in_the_right_order():
 @pytest.mark.row("L06")
 @pytest.mark.parametrize("context_is_older", [True, False])
 def test_the_collector_leaves_what_is_needed_for_last(context_is_older):
-    """Nothing but the thing knows the context, and the collector clears in the order of age."""
+    """Only the thing refers to the context. The collector clears objects in the order of age."""
     lib = library()
     gc.collect()
-    gc.disable()  # not collected in between: that changes the order
+    gc.disable()  # a collection in between would change the order
     try:
         context = lib.context() if context_is_older else None
         holder: list[Any] = []
@@ -497,7 +497,7 @@ def test_what_failing_calls_left_behind_is_no_object():
 
 @pytest.mark.row("L06")
 def test_outputs_that_stay_c_s_are_said_to():
-    """Their class has free= for others."""
+    """Their class has free= for other objects."""
     text = (
         "typedef struct shelf shelf; typedef struct box { int v; char *room; } box; int boxes = 0, shelves;"
         "struct shelf { box first; }; void box_free(box *b) { boxes--; free(b); }"
@@ -575,7 +575,7 @@ def test_init_makes_such_objects():
 
 @pytest.mark.quick
 def test_free_may_be_said_later():
-    """Functions that were mapped before are mapped again; who kept the old one is told."""
+    """Mapped functions are mapped again; calls of the old ones raise an error."""
     lib = library(None)
     lib.refine("thing_[nst]*", returns="callee")
     context = lib.context()
@@ -651,7 +651,7 @@ LIBRARY: list[Any] = []
 @hypothesis.settings(max_examples=30, deadline=None)
 @hypothesis.given(st.lists(st.tuples(st.sampled_from("ctkdxgs"), st.integers(0, 5), st.integers(0, 5))))
 def test_random_programs(steps):
-    """Contexts (c) and things (t), kept in one another (k), dropped (d), closed (x), collected (g)."""
+    """Steps make contexts (c) and things (t), keep (k), drop (d) and close (x) them, and collect (g)."""
     if not LIBRARY:
         LIBRARY.append(library())
     (lib,) = LIBRARY
@@ -691,7 +691,7 @@ def test_random_programs(steps):
 @pytest.mark.row("L06")
 @pytest.mark.quick
 def test_geos():
-    """Areas of polygons, with the reentrant functions: each geometry is destroyed by its context."""
+    """Computes areas of polygons with the reentrant functions: the context destroys each geometry."""
     geos = declared("geos_c.h", "geos_c")
     init = "GEOSContextHandle_t GEOS_init_r(void)"
     context = geos.handle("GEOSContextHandle_t", init=init, free="GEOS_finish_r")()

@@ -1,4 +1,4 @@
-"""Pointers whose extent nothing says: cwrapjit.Pointer in and out, void *, T ** and pointers as results."""
+"""Tests pointers of unknown extent: cwrapjit.Pointer in and out, void *, T ** and pointers as results."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def lib() -> Any:
     return made
 
 
-# ---- in ----------------------------------------------------------------------------------------------
+# ---- as arguments ------------------------------------------------------------------------------------
 
 
 @pytest.mark.row("L05")
@@ -200,7 +200,7 @@ def test_what_it_shows() -> None:
             pass
 
 
-# ---- what is there -----------------------------------------------------------------------------------
+# ---- memory behind pointers --------------------------------------------------------------------------
 
 
 def test_items_and_arrays_of_what_it_points_to(lib: Any) -> None:
@@ -262,7 +262,7 @@ def test_arrays_of_what_structs_point_to_keep_them() -> None:
     assert repr(data) == f"<cwrapjit.Pointer: float64 *, at {hex(data.address)}, freed>"
 
 
-# ---- out ---------------------------------------------------------------------------------------------
+# ---- as results --------------------------------------------------------------------------------------
 
 
 @pytest.mark.row("L05")
@@ -362,7 +362,7 @@ def test_arrays_of_handles_are_lists(items: Any) -> None:
     total = items.function("int sum(item *const items[n], int n)")
     assert [total(each) for each in (given, tuple(given), np.array(given, object), [])] == [6, 6, 6, 0]
     assert items.function("int sum_to_null(item *const *items)", container={"items": list})(given) == 6
-    said = {"dims": {"items": "n"}, "container": {"items": list}}  # C could write there
+    said = {"dims": {"items": "n"}, "container": {"items": list}}  # it is not const, so C could write
     assert items.function("int total(item **items, int n)", **said)(given) == 6
     refuses(TypeError, lambda: total([given[0], None]), "list[item]", "an item of type NoneType")
     refuses(TypeError, lambda: total(np.arange(3)), "list[item]", "numpy.ndarray")
@@ -418,7 +418,7 @@ def test_handles_are_owned_once_their_end_is_known(lib: Any) -> None:
 @pytest.mark.row("L05")
 @pytest.mark.parametrize("way", ["out", "returned"])
 def test_what_lies_in_an_argument_ends_with_it_by_whatever_way_it_comes(way: str) -> None:
-    """An output that nothing ends lies in what C was given."""
+    """An output without a destructor lies in an argument."""
     text = """
     typedef struct box box; typedef struct entry entry; struct entry { int v; }; int live = 0;
     box *box_new(void) { live++; entry *e = malloc(sizeof *e); e->v = 5; return (box *)e; }
@@ -469,7 +469,7 @@ def test_pointers_keep_nothing(lib: Any) -> None:
 @pytest.mark.row("L05")
 @pytest.mark.quick
 def test_void_pointers_take_structs_and_handles(lib) -> None:
-    """As long as they are there; what ends them is refused."""
+    """A freed object is rejected, and so is a function that frees."""
     thing = lib.thing(2.5, 7)
     assert lib.is_null(thing) == 0
     same = lib.same(thing)
@@ -591,7 +591,7 @@ def test_what_is_no_memory_for_the_member():
 
 @pytest.mark.quick
 def test_unions_of_pointers():
-    """What another member keeps under the same address is none of this one's."""
+    """Objects that another member keeps at this address do not belong to this one."""
     lib = jobs()
     lib.struct("union either")
     u, job = lib.either(), lib.job(n=1)
@@ -606,7 +606,7 @@ def test_unions_of_pointers():
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_programs(seed):
-    """Whatever is assigned, copied and dropped: C sees what Python believes it sees."""
+    """C must see what Python believes, whatever was assigned, copied and dropped."""
     rng, lib = random.Random(seed), jobs()
     live = [(lib.job(n=0), None)]
     for _ in range(60):

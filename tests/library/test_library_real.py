@@ -1,6 +1,6 @@
-"""Libraries that others wrote: libm and zlib.
+"""Tests two libraries of others, libm and zlib.
 
-What they compute is compared with math, zlib and NumPy: on random shapes, strides and orders.
+Their results must equal those of math, zlib and NumPy, for random shapes, strides and orders.
 """
 
 from __future__ import annotations

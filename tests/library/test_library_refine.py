@@ -1,4 +1,4 @@
-"""lib.refine(): what a header does not say, for many functions at once; dims by option, sizes, statuses."""
+"""Tests lib.refine(), which adds options to many functions: dims, sizes, statuses."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_dims_and_outputs_of_many_functions(lib, first):
     assert lib.v_add(x, x).tolist() == [0.0, 2.0, 4.0, 6.0]
     lib.v_scale(x, 2.0)
     assert x.tolist() == [0.0, 2.0, 4.0, 6.0]
-    assert lib.v_first(2.5) == 2.5  # its x is no pointer, and it has no status
+    assert lib.v_first(2.5) == 2.5  # its x is no pointer, and there is no status
     assert lib.v_parts(2.5) == (2, 0.5)
     refuses(ValueError, r"t\.v_parts\(\): status 1", lib.v_parts, -1.0)
     assert lib.w_check(3) == 3 and not lib.unmapped
@@ -195,7 +195,7 @@ def test_dims_choose():
     assert shapes == {"A": (3, 3), "S": (3, 2), "N": (3, 0)}
 
 
-# What follows n and k with dims of the right, of another, and of no length at all.
+# Dims as functions of n and k: with a right length, a wrong one, or none.
 EXPRESSIONS = """
 min(n,k) max(n,min(k,2)) n<k n<=k n>k n>=k n==k n!=k n&&k n||k !!n !(n-k) n?k:7 n>k?n:k k?n/k:0 k&&n/k !k||n%k
 n?k?1:2:3 (n?n:k)*2 -n+n+k -(n-k)*(n>k) min(n/k,3) k?n%k+1:n 'A'-n
@@ -204,7 +204,7 @@ n?k?1:2:3 (n?n:k)*2 -n+n+k -(n-k)*(n>k) min(n/k,3) k?n%k+1:n 'A'-n
 
 @pytest.mark.quick
 def test_dims_are_computed_as_c_computes_them():
-    """An oracle: C itself."""
+    """C itself is the oracle."""
     code = "#define min(a, b) ((a) < (b) ? (a) : (b))\n#define max(a, b) ((a) > (b) ? (a) : (b))\n"
     code += "".join(f"int of{i}(int n, int k) {{ return {text}; }}\n" for i, text in enumerate(EXPRESSIONS))
     lib = from_c(code + CHOICES)
@@ -229,7 +229,7 @@ def test_lengths_that_no_parameter_says():
     assert lib.sparse(1, ends, one, np.ones(2)) == 3.0
     refuses(ValueError, r"Ax is 3, but must be 2 \(nz, nz is 2 by", lib.sparse, 1, ends, one, np.ones(3))
     refuses(ValueError, "argument Ap is 1, but must be 2", lib.sparse, 1, ends[:1], one, np.ones(2))
-    # A slip of the pen would make n a number like any other, and any length one that C reads.
+    # With a misspelt name, n would be an ordinary number, and C would read any length.
     text = "double sparse(int count, const int *Ap, const int *Ai, const double *Ax)"
     for slip in ("Count", "coun", "COUNT"):
         refuses(ValueError, f"{slip} in a dim is no .* but count is", lib.function, text, dims={"Ap": slip})
@@ -239,7 +239,7 @@ def test_lengths_that_no_parameter_says():
     )
 
 
-# ---- statuses, errno, what nobody wants ------------------------------------------------------------------
+# ---- statuses, errno, discarded results ------------------------------------------------------------------
 
 STATUSES = """
 #include <errno.h>
@@ -298,7 +298,7 @@ def test_errno_becomes_an_error_of_the_system(gil, debug):
         f = lib.function(f"{ctype} {name}({ctype} status, int error)", check=OSError)
         assert f(fine, 2) == fine
         refuses(FileNotFoundError, "No such file", f, failure, 2)
-    assert fails(3, 2) == 3  # what was left behind in errno is none of this call's
+    assert fails(3, 2) == 3  # the errno of an earlier call does not count
 
 
 @pytest.mark.quick
@@ -552,7 +552,7 @@ def test_sizes_that_a_getter_says(debug):
         why = rf"argument x is {wrong}, but must be 3 \(vec_size\(v\), vec_size\(v\) is 3\)"
         refuses(ValueError, why, lib.vec_set, v, np.ones(wrong))
     assert lib.vec_data(v).tolist() == [0.0, 1.0, 2.0]
-    assert lib.vec_resize(v, 2).tolist() == [0.0, 1.0]  # what it says after the call
+    assert lib.vec_resize(v, 2).tolist() == [0.0, 1.0]  # the length after the call
     assert len(lib.vec_resize(v, 5)) == 5
     assert len(lib.vec_get(v)) == 5
     refuses(TypeError, "type Vec for argument v, got None", lib.vec_get, None)
@@ -624,7 +624,7 @@ def test_outputs_are_cut_to_what_c_wrote():
 
 @pytest.mark.quick
 def test_hidden_integers_are_what_they_are_said_to_be():
-    """An array that is as long as hidden= says, not hidden= what the array's length is."""
+    """The array must be as long as hidden= says; the length does not set hidden=."""
     declare, text = from_c(SIZES).function, "double first(const double *x, int n)"
     f = declare(text, dims={"x": "n"}, hidden={"n": 4})
     assert f(np.ones(4)) == 1.0
@@ -633,7 +633,7 @@ def test_hidden_integers_are_what_they_are_said_to_be():
     refuses(ValueError, why, declare, text, dims={"x": "n"}, hidden={"n": "n + 1"})
 
 
-# ---- what C points to afterwards ---------------------------------------------------------------------
+# ---- objects that C points to after the call ---------------------------------------------------------
 
 PLANS = """
 typedef struct plan { const double *in; double *out; size_t n; const char *name; } *plan;
@@ -768,12 +768,12 @@ def test_hidden_pointers_are_null():
     assert lib.function(absent, hidden=hidden)(10) == 15
     refuses(ValueError, "hidden: None is NULL, and y is no pointer", lib.function, absent, hidden={"y": None})
     lib.declare(absent + ";")
-    lib.refine("*", hidden={**hidden, "y": None})  # of the pointers of many functions
+    lib.refine("*", hidden={**hidden, "y": None})  # for the pointers of many functions
     assert lib.absent(1) == 6
 
 
 def test_statuses_behind_pointers_by_pattern():
-    """Not of functions whose parameter of that name is a number; OSError is about errno where C returns."""
+    """A number of that name is no status. OSError is about errno for returned statuses alone."""
     lib = from_c("""
         #include <stdint.h>
         int32_t fails(int *status) { *status = 104; return 104; }
@@ -787,7 +787,7 @@ def test_statuses_behind_pointers_by_pattern():
     refuses(ValueError, r"told\(\): status 3", lambda: lib.told(3))
 
 
-# ---- what functions say of themselves ----------------------------------------------------------------
+# ---- how functions describe themselves ---------------------------------------------------------------
 
 
 def test_docstrings_show_what_was_written():

@@ -1,4 +1,4 @@
-"""library(source=): every function of a C text that is not static, as the text declares it."""
+"""Tests library(source=): it maps every function of a C text that is not static, as the text declares it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def smoothed(x: np.ndarray) -> np.ndarray:
     "word, meaning", [("bool", "int"), ("_Bool", "long"), ("float", "double"), ("int", "long")]
 )
 def test_words_of_types_that_are_macros(word: str, meaning: str, tmp_path: Any) -> None:
-    """They mean what C says, in the text and in a file that it includes."""
+    """They mean the same as in C, in the text and in an included file."""
     macro = f"#undef {word}\n#define {word} {meaning}"
     (tmp_path / "own.h").write_text(f"{macro}\n")
     for front in (macro, '#include "own.h"', "#include <own.h>"):
@@ -67,7 +67,7 @@ def test_names_of_libraries_in_messages() -> None:
     assert (error.filename, error.lineno, error.text) == (f"<cwrapjit {name} source>", 2, text[1:])
 
 
-# ---- what is mapped -----------------------------------------------------------------------------------
+# ---- which functions are mapped -----------------------------------------------------------------------
 
 
 def test_arrays_of_structs_broadcast_and_single_ones_are_instances() -> None:
@@ -121,7 +121,7 @@ LAYOUTS = [
 @pytest.mark.compiler("passes structs with a layout of their own by value")
 @pytest.mark.parametrize("text", LAYOUTS)
 def test_packed_and_aligned_structs(text: str) -> None:
-    """In arrays, as instances, by value, and in vectorize()."""
+    """They pass in arrays, as instances, by value, and in vectorize()."""
     offset = "long at_%s(void) { return __builtin_offsetof(struct s, %s); }\n"
     same = "void same(const struct s x[n], int n, OUT struct s y[n]) { while(n-- > 0) y[n] = x[n]; }\n"
     text += "\n" + "".join(offset % (each, each) for each in "abc") + same
@@ -236,7 +236,7 @@ def test_variables_are_shared_and_live() -> None:
 
 @pytest.mark.row("K14")
 def test_results_that_are_enums_are_those_of_a_header() -> None:
-    """Members, also where numbers would broadcast; broadcast=True makes numbers of them."""
+    """They are members, even if numbers would broadcast; broadcast=True makes them numbers."""
     text = """enum mode { UP = 1, DOWN = 5 };
 enum mode of(int x) { return x ? DOWN : UP; }
 enum mode same(enum mode m) { return m; }
@@ -276,7 +276,7 @@ def test_conditions_of_several_names_are_those_of_c(text: str) -> None:
 
 @pytest.mark.parametrize("dim, length", [("min(n, m)", 2), ("max(n,m)", 3), ("min(n,m)+1", 3), ("n", 3)])
 def test_dims_that_are_the_smaller_or_larger_one(dim: str, length: int) -> None:
-    """C does not know min() and max(), and does not look at a first dim."""
+    """C does not know min() and max(), but ignores a first dim."""
     head = f"const double x[n], const double z[m], int n, int m, OUT double y[{dim}]"
     text = f"void f({head}) {{ for (int i = 0; i < {length}; i++) y[i] = i; }}"
     for f in (library(text).f, cwrapjit.vectorize(text)):
@@ -285,7 +285,7 @@ def test_dims_that_are_the_smaller_or_larger_one(dim: str, length: int) -> None:
 
 @pytest.mark.parametrize("dim, length", [("min(n, m)", 2), ("max(n,\n m, 1+3) ", 4), ("n-min(m,n,1)", 2)])
 def test_later_dims_that_are_the_smaller_or_larger_one(dim: str, length: int) -> None:
-    """C wants a dim there, and the user's columns in what is wrong."""
+    """C needs a later dim, and errors must have the user's columns."""
     head = f"int n, int m, const double x[n], const double z[m], OUT double y[min(m, n)][{dim}]"
     body = f"for (int i = 0; i < 2; i++) for (int j = 0; j < {length}; j++) y[i][j] = i + j;"
     text = f"void f({head}) {{ {body} }}"
@@ -319,7 +319,7 @@ def test_types_enums_and_macros_of_the_text() -> None:
 @pytest.mark.row("K14")
 @pytest.mark.parametrize("state", ["", "static int calls; void count(void) { calls++; }\n"])
 def test_arrays_of_characters_are_arrays_of_numbers(state: str) -> None:
-    """Which bytes may be, and texts where C has char."""
+    """Bytes are accepted, and texts for char."""
     lib = library(
         f"{state}typedef unsigned char byte;\n"
         "int total(const unsigned char x[n], int n) { int s = 0; while(n > 0) s += x[--n]; return s; }\n"
@@ -336,7 +336,7 @@ def test_arrays_of_characters_are_arrays_of_numbers(state: str) -> None:
     assert lib.sum("abc") == lib.sum(b"abc") == 294 and lib.total(b"") == 0
     room = bytearray(b"\0\1\2")
     assert lib.invert(room) is None and room == b"\xff\xfe\xfd"
-    room.append(1)  # no export is left
+    room.append(1)  # works only if no buffer is exported
     for wrong in np.zeros(3), np.zeros(3, np.int32), np.zeros(3, np.int8), np.zeros(3, "S1"), "abc":
         refuses(TypeError, lambda wrong=wrong: lib.total(wrong), "total(): no type set fits", "uint8")
     refuses(TypeError, lambda: lib.sum(x), "'s' is uint8", "int8")
@@ -569,7 +569,7 @@ def test_faults_and_diagnoses_show_lines() -> None:
     assert library("int f(int x) { return x; }").diagnose() == []
 
 
-# ---- lives ----------------------------------------------------------------------------------------------
+# ---- lifetimes ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.row("K14")

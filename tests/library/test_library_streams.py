@@ -1,4 +1,4 @@
-"""FILE * from Python's files and paths. The oracle is Python, which reads what C wrote, and goes on."""
+"""Tests FILE * from Python's files and paths; the oracle is Python, which reads what C wrote, and goes on."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_an_exception_of_a_callback_leaves_the_file_in_order(lib: Any, tmp_path:
     assert (tmp_path / "f").read_bytes() == b"ccp"
 
 
-# ---- who keeps it ------------------------------------------------------------------------------------------
+# ---- functions that keep streams ---------------------------------------------------------------------------
 
 
 def test_what_could_be_kept_is_refused_unless_it_is_said(lib: Any, path: pathlib.Path) -> None:

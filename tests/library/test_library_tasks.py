@@ -1,4 +1,4 @@
-"""Tasks of real users with real libraries: one #include, and a line for what C does not say."""
+"""Tests typical tasks with real libraries: one #include, and a line for each fact that C does not state."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_sqlite_writes_a_file_that_python_reads(tmp_path: pathlib.Path) -> None:
     refuses(BufferError, db.close, "sqlite3")
     del db
     gc.collect()
-    assert sql.sqlite3_step(statement) == sql.SQLITE_ROW  # the statement keeps its database
+    assert sql.sqlite3_step(statement) == sql.SQLITE_ROW  # the statement keeps the database alive
     assert sql.sqlite3_column_int(statement, 0) == 5
     del statement
     gc.collect()
@@ -89,7 +89,7 @@ def test_gsl_random_numbers_and_special_functions() -> None:
     gsl.refine("gsl_sf_*_e", out="result", check=(ValueError, "gsl_strerror"))
     random = gsl.gsl_rng_alloc(gsl.gsl_rng_mt19937)
     gsl.gsl_rng_set(random, 4357)
-    oracle = np.random.RandomState(4357)  # the same generator
+    oracle = np.random.RandomState(4357)  # NumPy has the same generator
     drawn = [gsl.gsl_rng_get(random) for _ in range(1000)]
     assert drawn == oracle.randint(0, 2**32, 1000, dtype=np.uint32).tolist()
     assert 0 <= gsl.gsl_ran_flat(random, 0.0, 1.0) < 1
@@ -169,7 +169,7 @@ def test_cfitsio_writes_and_reads_images(tmp_path: pathlib.Path) -> None:
 
 
 def test_proj_takes_options() -> None:
-    """The header as it is; what PROJ's own documentation says of the option."""
+    """The header is used unchanged, with one option as PROJ's documentation describes it."""
     proj = cwrapjit.library("proj", libraries=["proj"]).declare("#include <proj.h>")
     context = proj.proj_context_create()
     crs = proj.proj_create(context, "EPSG:4326")
@@ -362,7 +362,7 @@ def test_sqlite_gives_rows_to_python(tmp_path: Any) -> None:
     sql.refine("sqlite3_exec", dims={"callback": {"arg2": "arg1", "arg3": "arg1"}})
     sql.sqlite3_exec(db, "select a, nullif(b, 4) as b from t", row)
     assert seen == [{"a": str(k), "b": None if k == 2 else str(k * k)} for k in range(4)]
-    # C text reads the columns; its user data is a number of ours.
+    # C text reads the columns, and gets a Pointer as its user data.
     total = np.zeros(1)
     body = "*(double *)arg0 += atof(arg2[1]); return 0;"
     sql.sqlite3_exec(db, "select a, b from t", "#include <stdlib.h>\n" + body, cwrapjit.Pointer(total))
@@ -403,7 +403,7 @@ def test_nlopt_minimises(language: str) -> None:
     search = nlopt.nlopt_opt(nlopt.NLOPT_LD_LBFGS, 2)
     nlopt.nlopt_set_min_objective(search, rosenbrock if language == "Python" else text)
     nlopt.nlopt_set_xtol_rel(search, 1e-10)
-    gc.collect()  # the search keeps the function
+    gc.collect()  # the search keeps the function alive
     x = np.array([-1.2, 1.0])
     status, value = nlopt.nlopt_optimize(search, x)
     assert status > 0 and value < 1e-15
@@ -414,9 +414,9 @@ def test_nlopt_minimises(language: str) -> None:
 @pytest.mark.row("L15")
 @BOTH
 def test_cvode_follows_an_equation(language: str) -> None:
-    """y' = (-2 y0, y0), from (1, 0), to exp(-2 t)."""
+    """Integrates y' = (-2 y0, y0) from (1, 0), which gives exp(-2 t)."""
     libraries = "sundials_cvode sundials_nvecserial sundials_sunlinsoldense sundials_sunmatrixdense".split()
-    if pathlib.Path("/usr/include/sundials/sundials_core.h").is_file():  # from 7 on
+    if pathlib.Path("/usr/include/sundials/sundials_core.h").is_file():  # exists since version 7
         pytest.skip("this SUNDIALS has MPI in its headers, whose types are not in /usr/include")
     cvode = declared("cvode/cvode.h", *libraries)
     cvode.declare(
@@ -481,7 +481,7 @@ def test_cvode_follows_an_equation(language: str) -> None:
     gc.collect()
 
 
-# header: the libraries of its functions, the Debian package, what has to be included before it
+# For each header: libraries, Debian package, text that must come before it.
 HEADERS = {
     "zlib.h": ("z", "zlib1g-dev", ""),
     "png.h": ("png16", "libpng-dev", ""),
@@ -503,7 +503,7 @@ HEADERS = {
 
 
 def share(header: str) -> float:
-    """What is mapped of all functions that the header declares, also those that the library lacks."""
+    """Returns the mapped share of the header's functions, including those that the library lacks."""
     libraries, package, before = HEADERS[header]
     if not pathlib.Path("/usr/include", header).is_file():
         pytest.skip(f"{header} is not installed (apt install {package})")
@@ -511,7 +511,7 @@ def share(header: str) -> float:
     lib.declare(f"{before}#include <{header}>")
     mapped = set(lib.mapped)
     assert not mapped & set(lib.unmapped) and len(mapped) > 10
-    assert all(lib.unmapped.values())  # each with its reason
+    assert all(lib.unmapped.values())  # each has a reason
     assert mapped <= set(dir(lib))
     return len(mapped) / (len(mapped) + len(lib.unmapped))
 
@@ -521,4 +521,4 @@ def test_one_line_maps_real_headers() -> None:
     shares = {header: share(header) for header in HEADERS}
     shown = {header: f"{each:.1%}" for header, each in shares.items()}
     assert sum(shares.values()) / len(shares) > 0.85, shown
-    assert min(shares.values()) > 0.6, shown  # FFTW: those of __float128 are in no library
+    assert min(shares.values()) > 0.6, shown  # FFTW declares __float128 functions that no library has

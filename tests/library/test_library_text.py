@@ -1,4 +1,4 @@
-"""Text: char, char arrays, unsigned text, paths, encodings. Oracles are Python's codecs, libc and sqlite3."""
+"""Tests text: char, char arrays, unsigned text, paths, encodings; oracles are Python, libc and sqlite3."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_char_is_a_character_of_one_byte(lib: Any, same: Any) -> None:
     assert [code(bytes([each])) for each in range(256)] == list(range(256))
     assert code(65) == 65 and code(np.int8(-1)) == 255, "its number, as C's own code has it"
     assert "c: str" in repr(same)
-    number = lib.function("int number(signed char c, unsigned char d)")  # which stay numbers
+    number = lib.function("int number(signed char c, unsigned char d)")  # those types stay numbers
     assert number(-3, 250) == 247
     refuses(TypeError, lambda: number("a", 1), "argument c")
 
@@ -83,7 +83,7 @@ def test_what_is_no_character_is_refused(same: Any) -> None:
 
 
 def test_characters_elsewhere(lib: Any) -> None:
-    """As defaults, behind pointers, for arrays (which have numbers), and in dims."""
+    """As defaults, behind pointers, and broadcast over arrays, whose items are numbers."""
     code = lib.function("int code(char c)", defaults={"c": "x"})
     assert code() == ord("x")
     assert lib.function("void pair(char *first, char *second)", out=("first", "second"))() == ("a", "b")
@@ -170,7 +170,7 @@ def test_arguments_in_the_encoding_that_is_said(lib: Any) -> None:
 
 
 def test_encodings_that_are_refused(lib: Any) -> None:
-    """Those in which ASCII is other bytes, and slips."""
+    """These are encodings in which ASCII has other bytes, and misspelt names."""
     declared = "size_t length(const char *s)"
     for wrong in "utf-16", "utf-32", "utf-7", "utf-8-sig", "cp037", "rot13", "no such", "\0":
         refuses(ValueError, lambda wrong=wrong: lib.function(declared, encoding=wrong), "encoding", "ASCII")
@@ -201,7 +201,7 @@ def test_unsigned_text_where_it_is_said(lib: Any) -> None:
 
 @pytest.mark.quick
 def test_sqlite3_column_text_is_str(tmp_path: pathlib.Path) -> None:
-    """What Python's sqlite3 wrote, read by C's."""
+    """Reads with C what Python's sqlite3 wrote."""
     path = tmp_path / "d\xe4ta.db"
     with sqlite3.connect(path) as there:
         there.execute("create table t (x text)")
@@ -235,7 +235,7 @@ def test_sqlite3_column_text_is_str(tmp_path: pathlib.Path) -> None:
 
 
 class Named:
-    """What os.fspath() takes."""
+    """An object for os.fspath()."""
 
     def __init__(self, path: object) -> None:
         self.path = path
@@ -249,7 +249,7 @@ class Named:
 def test_paths_are_given_as_they_are(tmp_path: pathlib.Path) -> None:
     libc = cwrapjit.library("libc")
     libc.function("int access(const char *path, int mode)", check=OSError, discard="return")
-    odd = tmp_path / os.fsdecode(b"\xff\xe4")  # no UTF-8
+    odd = tmp_path / os.fsdecode(b"\xff\xe4")  # not UTF-8
     odd.touch()
     assert libc.access(odd, 0) is None and libc.access(os.fsencode(odd), 0) is None
     assert libc.access(Named(str(odd)), 0) is None and libc.access(Named(os.fsencode(odd)), 0) is None
@@ -313,7 +313,7 @@ def test_what_is_no_text_says_whose_it_is() -> None:
 @pytest.mark.quick
 @pytest.mark.row("P17i")
 def test_buffers_whose_length_is_said() -> None:
-    """With NULs inside. C writes into those that can be written."""
+    """They may contain NULs, and C writes into writable ones."""
     own = from_c(
         "int sum(int n, const char *s) { int t = 0; while (n--) t += s[n]; return t; }"
         "void put(int n, char *s) { *s = 7; }"
@@ -325,7 +325,7 @@ def test_buffers_whose_length_is_said() -> None:
     refuses(ValueError, lambda: total(memoryview(text)[::2]), "must be contiguous")
     for other in 5, [1]:
         refuses(TypeError, lambda other=other: total(other), "argument s", f"got {type(other).__name__}")
-    whole = np.array([0x01020304, 5], np.int32)  # an unsigned char has bytes, a uint8_t numbers
+    whole = np.array([0x01020304, 5], np.int32)  # unsigned char * takes bytes, uint8_t * numbers
     assert own.function("int sum(int n, const unsigned char s[n])")(whole) == 1 + 2 + 3 + 4 + 5
     numbers = own.function("int sum(int n, const uint8_t s[n])")
     assert numbers(whole.view(np.uint8)) == numbers(bytes(whole)) == 15
@@ -334,17 +334,17 @@ def test_buffers_whose_length_is_said() -> None:
     data = bytearray(b"abc")
     put(data)
     assert data == b"\7bc"
-    data.append(1)  # no export is left
+    data.append(1)  # works only if no buffer is exported
     refuses(ValueError, lambda: put(b"abc"), "writeable")
     refuses(TypeError, lambda: put("abc"), "got str")
 
 
-# ---- what C keeps ----------------------------------------------------------------
+# ---- texts that C keeps ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "fs", "utf-8"])
 def test_what_c_keeps_of_a_converted_text_is_kept(lib: Any, encoding: str) -> None:
-    """It is the converted text whose memory C has, not what it was made from."""
+    """C has the memory of the converted text, not that of the argument."""
     held = lib.function("holder *held(void)", returns="callee")
     hold = lib.function("void hold(holder *h, const char *path)", keeps={"h": "path"}, encoding=encoding)
     is_text = lib.function("int is_text(const holder *h, int c)")
@@ -576,7 +576,7 @@ def book(lists: Any) -> Any:
 
 
 def test_an_index_of_a_list_says_whose_it_is() -> None:
-    """To read and to write, of members, variables and handles."""
+    """It does for reading and writing, in members, variables and handles."""
     text = """typedef struct thing thing;
 typedef struct { char *names[3]; thing *things[2]; } rec;
 rec *make(void) { static rec made = {{"a", "b", "c"}}; return &made; }
@@ -742,7 +742,7 @@ def test_bytes_by_other_names_are_text_where_encoding_names_them():
     assert spell(8) == "abc"
     named = lib.struct("named", encoding={"name": "utf-8", "more": "latin-1"})(name="a", more="\xe9")
     assert (named.name, named.more) == ("a", "\xe9")
-    plain = lib.function(size, encoding="utf-8")  # of all texts, which a number is not
+    plain = lib.function(size, encoding="utf-8")  # applies to texts alone
     refuses(TypeError, lambda: plain("abc"), "Pointer[uint8]")
 
 

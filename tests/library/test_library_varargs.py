@@ -1,5 +1,5 @@
-"""Numbers that C passes in ways of their own: behind the dots of variadic functions, complex ones by value,
-_Bool, enums of 64 bits; and NULL for what is absent. libc and libm are the oracles."""
+"""Tests numbers that C passes in special ways: variadic ones, complex ones by value, _Bool, enums of 64 bits;
+and NULL for None. The oracles are libc and libm."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def libc() -> Any:
 
 
 def printer(libc: Any, *varargs: str, **options: Any) -> Any:
-    """snprintf for these types, as a function of a format and values that returns text."""
+    """Returns snprintf for these types, as a function of a format and values that returns text."""
     f = libc.function(SNPRINTF, name="print_" + str(len(varargs)), out="s", varargs=varargs, **options)
 
     def text(*given: Any) -> str:
@@ -35,7 +35,7 @@ def printer(libc: Any, *varargs: str, **options: Any) -> Any:
     return text
 
 
-# ---- behind the dots -----------------------------------------------------------------------------------
+# ---- variadic arguments --------------------------------------------------------------------------------
 
 
 def test_each_type_arrives(libc):
@@ -55,7 +55,7 @@ def test_numbers_that_do_not_fit_into_registers_arrive(libc):
 
 
 def test_narrow_types_are_promoted_as_c_does(libc):
-    """They are checked as what they are, and C gets a double or an int."""
+    """They are checked as their own type, and C gets a double or an int."""
     show = printer(libc, "float", "signed char", "unsigned char", "short", "unsigned short", "_Bool")
     rest = (-128, 255, -32768, 65535, True)
     for number in np.float32(0.1), 0.1:
@@ -117,7 +117,7 @@ def test_of_whole_headers():
     libc = cwrapjit.library("c", libraries=["c"])
     libc.declare(text)
     assert "whose types varargs= would say" in libc.unmapped["snprintf"]
-    libc.refine("*", varargs=("double *at",), inout="at")  # of variadic functions alone
+    libc.refine("*", varargs=("double *at",), inout="at")  # applies to variadic functions alone
     assert libc.mapped == ["abs", "snprintf"] and libc.abs(-3) == 3
     libc.refine("snprintf", varargs=("double",), inout=())
     assert libc.snprintf(None, 0, "%.3f", 0.5) == 5
@@ -125,7 +125,7 @@ def test_of_whole_headers():
 
 @pytest.mark.parametrize("debug", [False, True])
 def test_our_own_variadic_functions(tmp_path, debug):
-    """Of libtcc's code and the system compiler's; structs go behind the dots, too."""
+    """libtcc or the system's compiler builds the function; structs are variadic, too."""
     text = """
     #include <stdarg.h>
     typedef struct { double x, y; } spot;
@@ -203,7 +203,7 @@ def test_complex_numbers_by_value():
 
 
 def test_complex_numbers_where_registers_end(tmp_path):
-    """The fifth of double complex does not fit into the eight registers, and all of it is on the stack."""
+    """The fifth double complex does not fit into the eight registers, so all of it is on the stack."""
     text = """
     #include <complex.h>
     #include <stdarg.h>
@@ -233,7 +233,7 @@ def test_complex_numbers_where_registers_end(tmp_path):
 
 
 def test_long_doubles_keep_their_digits(tmp_path):
-    """To and from libm, and in registers and on the stack of the system compiler's functions."""
+    """They go to and from libm, and the system compiler's functions, in registers and on the stack."""
     libm = cwrapjit.library("m", libraries=["m"])
     libm.declare(
         """
@@ -258,7 +258,7 @@ def test_long_doubles_keep_their_digits(tmp_path):
 
 
 def test_long_doubles_in_memory():
-    """In arrays, structs and behind pointers; structs go by value, too, by the system compiler's hand."""
+    """Also behind pointers. The system's compiler passes structs by value."""
     text = """
     struct wide { char c; long double x; long double v[3]; };
     struct pair { int n; long double x; };

@@ -1,4 +1,4 @@
-"""Variables and constants of libraries; what runs at their begin and their end."""
+"""Tests variables and constants of libraries, and functions that run when a library begins and ends."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_arrays_with_lengths_of_their_own():
     kept = lib.fixed
     del lib
     gc.collect()
-    assert kept[1, 2] == 60  # the array keeps the library
+    assert kept[1, 2] == 60  # the array keeps the library alive
 
 
 def test_a_pointer_needs_a_shape():
@@ -269,7 +269,7 @@ def test_init_runs_once_and_free_at_the_end(tmp_path):
     assert watcher.ended == 0
     del again
     gc.collect()
-    assert watcher.ended == 0  # the function needs the library
+    assert watcher.ended == 0  # the function keeps the library alive
     del function
     gc.collect()
     assert (watcher.begun, watcher.ended) == (1, 1)

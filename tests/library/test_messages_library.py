@@ -1,6 +1,6 @@
-"""The exact words of what libraries refuse: options, declarations, dims and calls that make no sense.
+"""Tests the whole messages of libraries about invalid options, declarations, dims and calls.
 
-Elsewhere tests look for a word or two.
+Other files check only for a word or two.
 """
 
 from __future__ import annotations

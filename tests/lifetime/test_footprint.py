@@ -1,7 +1,6 @@
-"""What a process leaves behind, as strace and valgrind see it: no file, no other process, no lost memory.
+"""Tests with strace and valgrind what a process leaves behind: no file, no other process, no lost memory.
 
-CPython is not free of valgrind's reports: those count that have frames of ours, of libtcc's or of compiled
-code.
+valgrind also reports faults of CPython; only those with frames of cwrapjit, libtcc or compiled code count.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from helpers import compiler, python
 
 BEGIN, END = "/cwrapjit-test-begins", "/cwrapjit-test-ends"
 
-# Functions, a graph and a library are defined and called, between two marks in what strace sees. Python's own
-# events are looked at in the process itself.
+# Defines and calls functions, a graph and a library, between two marks that strace shows. The process itself
+# checks Python's audit events.
 CHILD = rf"""
 import os, sys
 import numpy as np
@@ -77,7 +76,7 @@ print("ok")
 
 
 def bare_environment(folder: pathlib.Path) -> dict[str, str]:
-    """No programs, and every place that could take a file is this folder."""
+    """Returns an environment without programs, in which every folder for files is this one."""
     kept = ("PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS")
     return {
         **{name: os.environ[name] for name in kept if name in os.environ},
@@ -91,7 +90,7 @@ def bare_environment(folder: pathlib.Path) -> dict[str, str]:
 
 
 def give_up_power() -> None:
-    """In a child: nothing may be written to files, and root may no more than others (capability 1)."""
+    """Runs in a child: forbids writing to files, and takes root's right to any file (capability 1)."""
     PR_CAPBSET_DROP = 24
     ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, 1, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -99,7 +98,7 @@ def give_up_power() -> None:
 
 @pytest.fixture
 def locked(tmp_path: pathlib.Path) -> pathlib.Path:
-    """An empty folder that nobody may write to."""
+    """Returns an empty, read-only folder."""
     folder = tmp_path / "locked"
     folder.mkdir()
     folder.chmod(0o555)
@@ -107,7 +106,7 @@ def locked(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def trace(folder: pathlib.Path, arguments: list[str], **kw: object) -> list[str]:
-    """What strace saw of Python with these arguments between the two marks, a line per call."""
+    """Runs Python under strace with these arguments. Returns the system calls between the two marks."""
     strace = shutil.which("strace")
     if not strace or subprocess.run([strace, "-o", os.devnull, sys.executable, "-c", ""]).returncode:
         pytest.skip("strace is not installed, or may not trace (apt install strace)")
@@ -141,7 +140,7 @@ STARTS = re.compile(r"\b(execve(at)?|fork|vfork)\(")
 @pytest.mark.row("N05", "G10")
 @pytest.mark.parametrize("optimize", ["off", "auto"])
 def test_nothing_is_written_and_no_process_started(optimize: str, locked: pathlib.Path) -> None:
-    """Where there is no compiler, or where none is asked for; by what Python and the kernel refuse."""
+    """No compiler exists, or none is wanted; Python and the kernel refuse anything else."""
     done = python(CHILD, optimize, cwd=locked, env=bare_environment(locked), preexec_fn=give_up_power)
     assert (done.stdout, done.stderr) == ("ok\n", "")
     assert list(locked.iterdir()) == []
@@ -151,7 +150,7 @@ def test_nothing_is_written_and_no_process_started(optimize: str, locked: pathli
 @pytest.mark.row("N05", "G10")
 @pytest.mark.parametrize("optimize", ["off", "auto"])
 def test_the_system_sees_no_file_written_and_no_program_run(optimize: str, locked: pathlib.Path) -> None:
-    """The same, by all calls of the kernel that C code makes, too. strace itself has to write."""
+    """Checks the same by all system calls, including those of C code. strace itself must write."""
     setpriv = "import ctypes; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)\n"
     drop = setpriv + "import os, sys; os.execv(sys.executable, [sys.executable, '-c', *sys.argv[1:]])"
     lines = trace(locked, ["-c", drop, CHILD, optimize], env=bare_environment(locked))
@@ -160,7 +159,7 @@ def test_the_system_sees_no_file_written_and_no_program_run(optimize: str, locke
     assert list(locked.iterdir()) == []
 
 
-# ---- where a compiler is asked for -------------------------------------------------------------------
+# ---- when a compiler is wanted -----------------------------------------------------------------------
 
 ASKS = {
     "eager, and auto": """
@@ -191,12 +190,12 @@ FORTRAN_TEXT = """subroutine twice(n, x)
   x = 2*x
 end subroutine
 """
-# A compiler, and the programs that it is made of.
+# A compiler and the programs that it runs.
 COMPILER = re.compile(r"(.*-)?(cc|gcc|clang|gfortran|cc1|f951|as|collect2|ld)(-[0-9.]+)?")
 
 
 def check_that_only_the_compiler_ran(code: str, folder: pathlib.Path, *arguments: str) -> None:
-    """And that this process wrote files in memory, or temporary ones that are gone."""
+    """The process itself writes only files in memory, and temporary files that it removes."""
     folder.mkdir()
     marked = (
         f"import os, sys\nimport numpy as np\nimport cwrapjit, cwrapjit.graph as cg, cwrapjit.library\n"
@@ -237,26 +236,25 @@ def test_fortran_runs_its_compiler_and_removes_its_files(tmp_path: pathlib.Path)
 
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-# What makes strings that are interned for good, whoever calls it: CPython 3.12 and 3.13 no longer count their
-# references, and leave them behind at the end, while the table of them goes (python/cpython#113190). Names
-# that we intern once too often count on other versions.
+# These functions intern strings forever. CPython 3.12 and 3.13 do not count references to them, and leave
+# them at exit, though their table goes (python/cpython#113190). Other versions show names that we intern once
+# too often.
 INTERNING = {
     (3, 12): "PyUnicode_InternFromString|PyDict_SetItemString",
     (3, 13): "PyDict_SetItemString",
 }.get(sys.version_info[:2])
-# The string itself: nothing lies between it and what interns it but the making of strings.
+# Matches such a string: between its allocation and the interning are only functions that make strings.
 FOR_GOOD = re.compile(
     rf"definitely lost.*\n(.*: (\w*[Mm]alloc|PyUnicode_\w+|\w*decode_\w+) \(.*\n)+.*: ({INTERNING}) \("
 )
 OURS = re.compile(r"_cwrapjit|libtcc|cwj_|tj_|: \?\?\?")
-# int.from_bytes() makes its zero of a number without digits, and reads the first one (CPython 3.11:
-# maybe_small_long() in _PyLong_FromByteArray()). That zero is a flag of most .pyc files: Python code that
-# imports computes with it.
+# int.from_bytes() reads the first digit of a zero that has none (CPython 3.11: maybe_small_long() in
+# _PyLong_FromByteArray()). Python's import code computes with that zero, a flag of most .pyc files.
 IMPORTING = re.compile(
     r".*uninitialised.*\n(?:.*: (?!cwj_|tj_)\w+ \(.*\n)*"
     r".*: _PyEval_EvalFrameDefault \((?s:.*): cwj_ask_python \("
 )
-# Fibres: said once or twice in front of whatever comes next.
+# Remarks about switched stacks, which stand in front of the next report.
 OF_STACKS = re.compile(
     r"^==\d+== (Warning: client switching|  +to suppress, use: --max-stack|  +further instances).*\n",
     re.MULTILINE,
@@ -287,7 +285,7 @@ for k in range(3):
     del f, wrong
     gc.collect()
 """
-# A type whose value is allocated: sync gives it away, cleanup frees what is left.
+# A type with an allocated value: sync frees it after reading, cleanup frees what is left.
 GRAPHS = """
 from graph_types import DBL, Template, TemplateOp
 heap = Template(
@@ -313,7 +311,7 @@ for mode in ("struct", "function"):
         del k
         gc.collect()
 """
-# The same where the storage of a run before is freed or used again, and where cells are the caller's.
+# The same, with storage that a later run frees or reuses, and with cells of the caller.
 OWNED = """
 take = "Py_XDECREF(py_%(name)s); py_%(name)s = PyFloat_FromDouble(*%(name)s);"
 heap = dict(declare="double *%(name)s;", init="%(name)s = NULL;", cleanup="free(%(name)s);")
@@ -354,7 +352,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def reports(code: str) -> list[str]:
-    """What valgrind reports of a process that runs this, and that is ours."""
+    """Returns valgrind's reports about our code in a process that runs this code."""
     done = run(code)
     assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr[-3000:]
     assert "ERROR SUMMARY" in done.stderr

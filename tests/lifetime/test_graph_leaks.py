@@ -1,4 +1,4 @@
-"""Nothing is lost on any way out of a graph: references and memory, over every block that can fail."""
+"""Tests that graphs lose no reference and no memory, whichever block fails."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ forms = pytest.mark.parametrize("mode", FORMS)
 
 
 class Marker(Exception):
-    """Its instances are counted."""
+    """An exception whose instances are counted."""
 
 
 def count_markers() -> int:
     gc.collect()
-    return sum(issubclass(type(o), Marker) for o in gc.get_objects())  # isinstance() asks weak proxies
+    return sum(issubclass(type(o), Marker) for o in gc.get_objects())  # isinstance() would ask weak proxies
 
 
 def failing_graph(where: str, mode: str) -> tuple[Any, list[Any]]:
-    """x + y by an op that fails in this block when y is negative, and values that do so."""
+    """Links x + y with an op that fails in this block. Returns the graph, and values that make it fail."""
     raising = "PyErr_SetObject(PyExc_LookupError, Py_None); %(fail)s"
     op: dict[str, str] = {}
     kind = Template(extract=CHECKED)
@@ -89,7 +89,7 @@ def test_failing_blocks_lose_nothing(where: str, mode: str) -> None:
 
 
 class Watched(float):
-    """A float that is nobody else's."""
+    """A float to which nothing else refers."""
 
 
 @pytest.mark.leak
@@ -148,7 +148,7 @@ def test_exceptions_are_let_go() -> None:
             k(Raising(), 1.0)
         k.cells[0][0] = Raising()
         assert k.run() == 1
-    assert count_markers() == before + 1  # k.error
+    assert count_markers() == before + 1  # k.error holds one
     k(1.0, 2.0)
     assert k.error is None
     assert count_markers() == before

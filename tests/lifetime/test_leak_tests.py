@@ -1,4 +1,4 @@
-"""The tests of what is kept can fail: leaks of every kind are put in, and each must be found."""
+"""Tests the leak tests: leaks of every kind are added, and each must be found."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def leaking_functions() -> Callable[[], Any]:
 
 
 def leaking_mappings() -> Callable[[], Any]:
-    """Code of more than 256 pages has a mapping of its own."""
+    """Code of more than 256 pages gets its own mapping."""
     return lambda: kept.append(wrap(((),), (), "return true;", header="static char large[2000000];\n"))
 
 
@@ -86,7 +86,7 @@ def leaking_shared_objects() -> Callable[[], Any]:
 
 
 def leaking_jobs() -> Callable[[], Any]:
-    cwrapjit.config.compiler = "/bin/false"  # its jobs fail
+    cwrapjit.config.compiler = "/bin/false"  # makes its jobs fail
     return lambda: kept.append(wrap(((),), (), "return true;", optimize="auto")) or kept[-1].wait()
 
 
@@ -126,7 +126,7 @@ def leaking_descriptors() -> Callable[[], Any]:
     return lambda: kept.append(os.dup(0))
 
 
-# What each round, or each batch, leaves more of; bytes and blocks come with much.
+# The counts that change, per round or per batch. Bytes and blocks change with many of them.
 LEAKS: dict[Callable[[], Callable[[], Any]], list[str]] = {
     leaking_cookie: ["blocks of C text: +20"],
     leaking_reference: [f"references to {x}: +20"],
@@ -159,7 +159,7 @@ def test_a_leak_is_found(leak: Callable[[], Callable[[], Any]]) -> None:
 
 
 def test_each_count_has_a_leak() -> None:
-    """What libtcc holds is counted in tinyjit/c/test_memory.c, what calls hold below."""
+    """tinyjit/c/test_memory.c counts libtcc's memory; memory of calls is tested below."""
     found = {text.partition(":")[0] for leak in LEAKS.values() for text in leak if ":" in text}
     assert found >= {*MEASURES} - {"blocks of libtcc", "bytes of libtcc", "blocks of calls"}
 
@@ -189,7 +189,7 @@ def test_clean_work_is_acquitted() -> None:
 
 
 def test_what_other_threads_keep_is_not_the_works() -> None:
-    """Workers of pytest-xdist get messages at any time. Here one comes in the batch that counts."""
+    """Workers of pytest-xdist get messages at any time; here one comes in the batch that decides."""
     calls, when, mine = 0, -1, []
     wanted, done = threading.Event(), threading.Event()
 
@@ -220,12 +220,12 @@ def test_what_other_threads_keep_is_not_the_works() -> None:
 
 
 def run_with_a_leak(files: Sequence[pathlib.Path], folder: pathlib.Path) -> str:
-    """What pytest prints of the leak tests in these files, when a leak is put into each."""
+    """Runs the leak tests of these files with an added leak, and returns pytest's output."""
     options = ["-q", "-m", "leak", "--tb=line", "-p", "no:cacheprovider"]
     where = ["-c", str(TESTS.parent / "pyproject.toml"), "--rootdir", str(TESTS.parent)]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *where, *map(str, files)],
-        cwd=folder,  # not the checkout, whose package is not the one that is tested
+        cwd=folder,  # not the checkout, whose package is not the tested one
         env={**os.environ, "CWRAPJIT_TEST_LEAK": "1"},
         capture_output=True,
         text=True,

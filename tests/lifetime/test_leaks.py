@@ -1,4 +1,4 @@
-"""Nothing is kept that a call or a definition took: memory, blocks and references, on every path."""
+"""Tests that calls and definitions keep no memory, blocks or references, on any path."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BODY = """
 
 
 def full() -> Any:
-    """A function with everything that a call can take: validate, cookie, clean-up, extras."""
+    """Returns a function with all features of calls: validate, cookie, clean-up, extras."""
     return wrap(
         (("n",), ("n",)),
         (),
@@ -55,7 +55,7 @@ def full() -> Any:
 
 
 class NoError(Exception):
-    """What a path that succeeds may raise: never raised."""
+    """Stands for the exception of a call that succeeds; never raised."""
 
 
 class Array:
@@ -230,7 +230,7 @@ def test_write_is_given_back() -> None:
 @pytest.mark.row("N16i")
 @pytest.mark.parametrize("good", [True, False])
 def test_jobs_are_given_back(cc: Callable[[str], Any], tmp_path: pathlib.Path, good: bool) -> None:
-    """Those that end, and those that are given up while they wait or run. One object is enough for all."""
+    """Tests jobs that end, and jobs that are abandoned while they wait or run. All use one object file."""
     kept, says = tmp_path / "kept.o", "<cwrapjit t.f float64>:1:1: error: no such thing"
     cc(f'test -f {kept} || REAL "$@" 3>{kept}; cat {kept} >&3' if good else f"echo '{says}' >&2; exit 3")
 
@@ -262,7 +262,7 @@ def test_results_own_themselves_and_out_is_not_held() -> None:
     f = full()
     result = f(wide, x)
     assert result.base is None and result.flags.owndata and result.flags.writeable
-    nobodys = np.zeros(3)  # CPython 3.14 lends it to getrefcount(), older ones give a reference
+    nobodys = np.zeros(3)  # CPython 3.14 passes it without a new reference, older versions with one
     assert sys.getrefcount(result) == sys.getrefcount(nobodys)
     given = np.zeros(3)
     assert f(wide, x, out=given) is given

@@ -1,4 +1,4 @@
-"""Wrapped C functions keep nothing that a call or a definition took, on every way out."""
+"""Tests that calls and definitions of library functions keep nothing, on any path."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(status: int) -> None:
 
 
 def full() -> Any:
-    """A function with most of what a call can have."""
+    """Returns a function with most features of calls."""
     return from_c(TEXT).function(DECLARATION, out="r", optional=("s", "scale"), check=check)
 
 
@@ -59,7 +59,7 @@ PATHS: dict[str, tuple[type[BaseException] | None, Callable[[Any], Any]]] = {
 
 
 class NoError(Exception):
-    """What a path that succeeds may raise: never raised."""
+    """Stands for the exception of a call that succeeds; never raised."""
 
 
 @pytest.mark.leak

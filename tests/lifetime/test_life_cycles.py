@@ -1,6 +1,6 @@
-"""Definitions come and go while others call: cycles, threads, forks, exits and signals at any moment.
+"""Tests that define and free functions while others call them: cycles, threads, forks, exits, signals.
 
-How much of it: CWRAPJIT_CYCLES, a factor (default 1; `make soak` takes 200).
+CWRAPJIT_CYCLES scales the number of rounds (default 1; `make soak` uses 200).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORKS_WITH_A_SANITIZER = (
     "libasan's malloc takes no part in forks: a child of several threads may find it locked"
 )
 
-# Waits until the second item of the flag is set, without the GIL; says in the first that it waits.
+# Sets the first item of the flag, and waits without the GIL until the second one is set.
 WAITS = """
     volatile double *state = (volatile double *)&item__flag(0);
     state[0] = 1;
@@ -64,7 +64,7 @@ def in_the_background(call: Callable[[], Any]) -> tuple[threading.Thread, list[A
 
 
 def use_up_what_was_freed() -> None:
-    """Code that was unmapped too early is overwritten by that of other functions."""
+    """Overwrites the place of code that was unmapped too early with code of other functions."""
     for k in range(50):
         assert wrap(((),), (), f"item__output() = item__a() + {k}; return true;")(1.0) == 1 + k
 
@@ -117,7 +117,7 @@ builtins.late.function = cwrapjit.function("f", signature="x() -> y()",
 
 @pytest.mark.row("G05")
 def test_a_function_shows_itself_at_the_end_of_the_process() -> None:
-    """Nothing can be imported any more then; what words the parameters usually is imported late."""
+    """Nothing can be imported then, and the module that words parameters is usually imported late."""
     done = python(AT_THE_END)
     assert "<cwrapjit.Function f(" in done.stdout and not done.stderr
 
@@ -171,7 +171,7 @@ def one_function(k: int) -> None:
 
 def one_failure(k: int) -> None:
     with pytest.raises(cwrapjit.CompileError):
-        wrap(((),), (), f"return oops_{k % 50};")  # names that were looked up are known for a while
+        wrap(((),), (), f"return oops_{k % 50};")  # looked-up names are cached for a while
 
 
 def one_library(k: int) -> None:
@@ -191,7 +191,7 @@ KINDS = [one_function, one_function, one_failure, one_function, one_graph, one_f
 @pytest.mark.leak
 @pytest.mark.row("G05")
 def test_cycles_leave_the_process_as_large_as_it_was() -> None:
-    """A hundred thousand in `make soak`."""
+    """`make soak` runs a hundred thousand."""
     numbers = itertools.count()
 
     def cycles() -> None:
@@ -260,7 +260,7 @@ def run_threads(work: Callable[[int], None], count: int = THREADS) -> None:
 
 @pytest.mark.row("G06")
 def test_threads_define_call_drop_and_swap_tiers() -> None:
-    """One shared function swaps its tiers while all call it; each thread has others of its own."""
+    """All threads call one function whose tiers swap; each defines functions of its own, too."""
     shared = wrap(((),), (), "item__output() = 3 * item__a(); return true;", optimize="off")
     operations = [0] * THREADS
 
@@ -342,7 +342,7 @@ def test_forks_while_threads_define() -> None:
 
 
 def quiet() -> dict[str, str]:
-    """A fork of a process with threads is warned of from Python 3.12 on."""
+    """Python 3.12 and later warn of a fork in a process with threads."""
     return {**os.environ, "PYTHONWARNINGS": "ignore"}
 
 
@@ -388,7 +388,7 @@ def test_the_interpreter_exits_at_any_moment(how: str) -> None:
 
 @pytest.fixture
 def alarms() -> Iterator[Callable[[Callable[[], None], float], None]]:
-    """A way to have something called that often, in the middle of whatever runs."""
+    """Yields start(action, seconds), which calls action periodically, in the middle of whatever runs."""
     before = signal.getsignal(signal.SIGALRM)
 
     def start(action: Callable[[], None], seconds: float) -> None:
@@ -402,7 +402,7 @@ def alarms() -> Iterator[Callable[[Callable[[], None], float], None]]:
 
 @pytest.mark.row("G06")
 def test_signals_disturb_nothing(alarms: Any) -> None:
-    """System calls come back with EINTR, compilers' pipes and waits among them."""
+    """They interrupt system calls with EINTR, including those on the compiler's pipe."""
     rang: list[int] = []
     alarms(lambda: rang.append(1), 0.001)
     for k in range(20 * CYCLES):
@@ -415,10 +415,10 @@ def test_signals_disturb_nothing(alarms: Any) -> None:
 
 
 class Struck(Exception):
-    """What the alarm raises, anywhere."""
+    """Raised by the alarm."""
 
 
-# Where nobody can raise, in a finalizer or in a callback of the garbage collector, it is told so.
+# Finalizers and callbacks of the garbage collector cannot raise; Python then reports the exception.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.row("G06", "G07")
 def test_exceptions_of_signals_strike_at_any_moment(alarms: Any) -> None:
@@ -437,12 +437,12 @@ def test_exceptions_of_signals_strike_at_any_moment(alarms: Any) -> None:
                 signal.setitimer(signal.ITIMER_REAL, chance.random() * 0.004 + 1e-5)
                 KINDS[k % len(KINDS)](k)
             finally:
-                armed = False  # CPython can overlook a signal until another thread wants its lock
+                armed = False  # CPython may handle a signal late, when a thread wants the GIL
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except Struck:
             struck += 1
         KINDS[k % len(KINDS)](k)
-    while _imp.lock_held():  # importlib's own: struck between its acquire_lock() and its try
+    while _imp.lock_held():  # importlib's lock, if struck between acquire_lock() and try
         _imp.release_lock()
     figure("exceptions of signals", struck)
     assert struck > 0
@@ -479,7 +479,7 @@ f(1.0)
 @pytest.mark.row("G07")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_sanitizer_is_awake(fault: str) -> None:
-    """A guard of the guard: optimised kernels are instrumented, libtcc's allocations are watched."""
+    """Checks the sanitizer: it sees faults in optimised code, and libtcc's allocations."""
     code, optimize, wanted = FAULTS[fault]
     options = os.environ["ASAN_OPTIONS"] + ":log_path=stderr"
     done = python(FAULTY, code, optimize, check=False, env={**os.environ, "ASAN_OPTIONS": options})
@@ -487,11 +487,11 @@ def test_the_sanitizer_is_awake(fault: str) -> None:
     assert wanted in done.stderr
 
 
-# ---- forks while another thread imports: what it imports is whole in the child ---------------------------
+# ---- forks while another thread imports: the child has whole modules -------------------------------------
 
 
-# A process that has imported nothing late forks a world for each case. In a world, a thread does something
-# for the first time, and the main thread forks a child meanwhile, which has to do all there is.
+# A process without late imports forks a "world" for each case. In it, a thread uses a feature for the first
+# time. Meanwhile the main thread forks a child, which must be able to do everything.
 WORLD = """
 import json, os, random, signal, sys, threading, time, warnings
 import numpy as np
@@ -602,7 +602,7 @@ LATE = {
     "cwrapjit._config": "settings",
 }
 
-if sys.version_info < (3, 11):  # notes of exceptions, which traceback words, begin there
+if sys.version_info < (3, 11):  # notes, which need traceback, are new in Python 3.11
     del LATE["traceback"]
 
 IN_THE_MIDDLE = """
@@ -621,7 +621,7 @@ print(json.dumps(results))
 @pytest.mark.row("G16")
 def test_a_fork_in_the_middle_of_an_import() -> None:
     done = python(WORLD + IN_THE_MIDDLE, json.dumps(LATE), timeout=1000)
-    found = json.loads(done.stdout)  # 99: nobody imports it; 242: the child hung
+    found = json.loads(done.stdout)  # 99: it was not imported; 242: the child hung
     assert found == dict.fromkeys(LATE, 0), done.stderr
 
 
@@ -641,7 +641,7 @@ _imp.release_lock()
 
 @pytest.mark.row("G16")
 def test_what_is_there_waits_for_no_lock() -> None:
-    """On CPython 3.10 importlib.import_module() does."""
+    """importlib.import_module() of CPython 3.10 waits."""
     assert python(LOCKED).stdout == "False cwrapjit.library\n"
 
 

@@ -1,9 +1,9 @@
-"""What strikes while this package looks at an object is no matter of the package: it comes out as itself.
+"""Tests that an exception that strikes while cwrapjit looks at an object comes out unchanged.
 
-Ctrl-C, a signal's handler that raises, no memory: any of them may come out of any Python code that runs
-meanwhile, of a user's `__index__` or of an import. The objects here raise once and are well behaved before
-and after, so that who swallows what they raise, and looks again, succeeds in silence. Then Python's memory
-runs out: each allocation of a definition or a call fails in turn, and nothing is left over.
+Ctrl-C, a signal handler that raises, or a lack of memory may strike in any Python code: a user's `__index__`,
+an import. The objects here raise once and work before and after. If cwrapjit swallowed the exception and
+asked again, it would succeed silently. Then each of Python's allocations in a definition or a call fails in
+turn, and nothing may leak.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ import cwrapjit
 from cwrapjit import _cwrapjit, _paths
 from cwrapjit import graph as cg
 
-assert numpy.ma  # without it nobody looks whether an array is a masked one
+assert numpy.ma  # if not imported, nobody checks for masked arrays
 
 
 class Late(RuntimeError):
-    """What a handler of signals raises, of a class that NumPy raises, too."""
+    """Raised by a signal handler. NumPy raises its base class, too."""
 
 
 each_error = pytest.mark.parametrize("error", [KeyboardInterrupt, Late, MemoryError, RecursionError])
 
 
 class Strike:
-    """Raises the error at one of its calls; at the others it answers."""
+    """Raises the error in one of its calls, and returns the answer in the others."""
 
     def __init__(self, error: BaseException, at: int) -> None:
         self.error = error
@@ -64,7 +64,7 @@ def case(use: Case) -> Case:
 
 
 def comes_out_wherever_it_strikes(use: Case, error: type[BaseException]) -> int:
-    """At how many places use() asked the Strike that it is given."""
+    """Strikes at each place where use() calls its Strike. Returns the number of places."""
     at = 0
     while True:
         at += 1
@@ -75,7 +75,7 @@ def comes_out_wherever_it_strikes(use: Case, error: type[BaseException]) -> int:
             assert caught is strike.error
         else:
             assert strike.left > 0, f"what struck at place {at} is gone"
-            strike.left = 0  # caches may still ask it
+            strike.left = 0  # as caches may still call it
             return at - 1
 
 
@@ -96,7 +96,7 @@ def the_array_of_an_argument(strike: Strike) -> Any:
 
 @case
 def the_dlpack_of_an_argument(strike: Strike) -> Any:
-    # NumPy 1.26 calls what stands in the class, a property, too.
+    # NumPy 1.26 calls the class's attribute, even a property.
     export = property(lambda _: strike(ar(3).__dlpack__)) if NUMPY_2 else lambda _: strike(ar(3).__dlpack__())
     like = subclass(object, __dlpack__=export, __dlpack_device__=lambda _: ar(3).__dlpack_device__())
     return PLAIN(like())
@@ -146,7 +146,7 @@ def what_printf_prints_to(strike: Strike) -> Any:
 def the_index_of_a_setting(strike: Strike) -> Any:
     try:
         cwrapjit.config.processes = subclass(object, __index__=lambda _: strike(2))()
-        assert type(cwrapjit.config.processes) is int  # nobody asks again, when a compiler is started
+        assert type(cwrapjit.config.processes) is int  # starting a compiler does not ask again
     finally:
         cwrapjit.config.processes = None
 
@@ -170,7 +170,7 @@ PAIR = LIB.struct("typedef struct { int x; double y; } pair;")
 
 
 def index(base: type, strike: Strike) -> Any:
-    """A number of NumPy's kind that is asked for its value as an int."""
+    """Returns a NumPy number whose value is asked for as an int."""
     return subclass(base, __index__=lambda _: strike(3))(3)
 
 
@@ -268,10 +268,10 @@ def test_what_an_object_raises_comes_out(use: Case, error: type[BaseException]) 
     assert comes_out_wherever_it_strikes(use, error) > 0
 
 
-# ---- the search for a compiler, which may happen in any call ---------------------------------------
+# ---- the search for a compiler, which any call may start -------------------------------------------
 
 SLOW = {"header": "int usleep(unsigned int);"}
-BODY = "usleep(5000); item__output() = item__a(); return true;"  # a call is enough to be worth a compiler
+BODY = "usleep(5000); item__output() = item__a(); return true;"  # one call is enough to get hot
 
 
 def slow_graph() -> Any:
@@ -291,7 +291,7 @@ SEARCHES: dict[str, Callable[[], Callable[[], Any]]] = {
 
 
 def without_a_compiler(patch: pytest.MonkeyPatch, strike: Strike) -> None:
-    """From here on one is looked for, in Python at last, and not found."""
+    """From now on the search for a compiler ends in Python code, and finds none."""
     for variable in ("CC", "CWRAPJIT_CC"):
         patch.delenv(variable, raising=False)
     patch.setenv("PATH", f"/nowhere/{next(SEARCHED)}")
@@ -313,10 +313,10 @@ def test_what_strikes_the_search_for_a_compiler_comes_out(
     with pytest.raises(error) as caught:
         call()
     assert caught.value is strike.error
-    call()  # without a compiler
+    call()  # a call without a compiler
 
 
-# ---- other code that runs meanwhile ----------------------------------------------------------------
+# ---- other code that runs during a call ------------------------------------------------------------
 
 
 @pytest.mark.quick
@@ -335,7 +335,7 @@ def test_what_strikes_while_a_fault_is_described_comes_out(
 
 
 def by_value() -> Callable[[], Any]:
-    """A definition that needs the system's compiler."""
+    """Returns a definition that needs the system's compiler."""
     libc = cwrapjit.library("c", libraries=["c"])
     libc.struct("struct s { long l; double d; };")
     return lambda: libc.function("struct s lldiv(long a, long b)")
@@ -523,10 +523,10 @@ task()
 print(failed, more_blocks - blocks)
 """
 
-# Python forgets some of its own blocks where a frame has no memory; what is C alone loses nothing. What is
-# Python for the most part is not here: its own iterators crash when their memory runs out.
+# Without memory for a frame, Python itself leaks blocks; C code leaks nothing. Code that is mostly Python is
+# not tested, as Python's iterators crash without memory.
 IN_C = ("call", "refuse", "library", "run")
-# Where a call has no memory for its frame, Python forgets what it was given: here the whole graph, once read.
+# A call without memory for its frame leaks its arguments in Python: once, the whole graph.
 FORGETS = ("ask",)
 TASKS = {
     "call": 80,

@@ -1,4 +1,4 @@
-"""Pickles and copies: what comes out of one is the same function, made of the same C text."""
+"""Tests pickles and copies: they give back the same function, made of the same C text."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def make_kernel_reduction() -> Any:
     return cwrapjit.ReductionKernel(*texts, "squares", preamble="// own")
 
 
-# Kernels and the like: without what functions tell of themselves.
+# How to make a kernel or the like, and to call it; these lack some attributes of functions.
 KERNELS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "elementwise": (make_elementwise, lambda f: [f(SEVEN, SEVEN), f(np.arange(4), np.arange(4))]),
     "reduction": (make_kernel_reduction, lambda f: [f(SEVEN), f(np.ones((2, 3), "f4"), axis=1)]),
@@ -197,7 +197,7 @@ KERNELS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     ),
 }
 
-# What makes a function, and arguments for a call.
+# How to make a function, and to call it.
 DEFINITIONS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "inner": (make_inner, lambda f: f(SEVEN, SEVEN[::-1])),
     "outer": (lambda: wrap((("n",), ("m",)), ("n", "m"), OUTER), lambda f: f(SEVEN, SEVEN[:2])),
@@ -218,7 +218,7 @@ DEFINITIONS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on as in a process that knows nothing yet."""
+    """Makes the process forget all objects, like a new process."""
     monkeypatch.setattr(_travel, "_known", weakref.WeakValueDictionary())
     monkeypatch.setattr(_travel, "_holders", {})
 
@@ -240,7 +240,7 @@ def bits(result: Any) -> Any:
 @pytest.mark.row("U05")
 @pytest.mark.parametrize("kind", [*DEFINITIONS, *KERNELS])
 def test_the_same_function_comes_back(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Content decides what is equal."""
+    """Functions are equal if their content is."""
     make, call = {**DEFINITIONS, **KERNELS}[kind]
     f, twin = make(), make()
     expected = bits(call(f))
@@ -286,7 +286,7 @@ def test_the_same_module_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
             again = pickle.loads(data)
             assert again is not m and pickle.loads(data) is again
             assert pickle.loads(pickle.dumps(again.twice)) is again.twice
-        assert again != m and hash(again) != hash(m)  # by identity
+        assert again != m and hash(again) != hash(m)  # modules are equal by identity
         assert (repr(again), again.__doc__, again.__name__) == (repr(m), m.__doc__, m.__name__)
         assert again.twice == m.twice and again.inner == m.inner and again.other is again.twice
         assert again.twice(SEVEN).tolist() == (2 * SEVEN).tolist()
@@ -312,7 +312,7 @@ COUNT = '#include "own.h"\nstatic int n;\nint next(void) { n += STEP; return n; 
 
 @pytest.fixture
 def counting(tmp_path: pathlib.Path) -> Any:
-    """A module of two functions, which count together."""
+    """Returns a module with two functions that share a counter."""
     (tmp_path / "own.h").write_text("#define STEP 2\n")
     (tmp_path / "count.c").write_text(COUNT)
     m = cwrapjit.module("counting", header="int next(void);", sources=[tmp_path / "count.c"])
@@ -466,7 +466,7 @@ def test_what_is_declared_later_comes_later(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.row("U05")
 def test_a_library_that_goes_its_own_way_is_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was declared here stays, whatever comes from where the library is from."""
+    """Declarations made here stay, whatever the original library pickles later."""
     lib = make_library()
     first = pickle.dumps(lib)
     with monkeypatch.context() as there:
@@ -506,7 +506,7 @@ def test_children_and_parents_declare_for_themselves() -> None:
 
 
 def test_functions_outlive_their_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text of a broadcasting function has addresses: it must not travel as text."""
+    """The text of a broadcasting function has addresses, and must not be pickled."""
     lib = make_library()
     square, add = lib.square, lib.add
     del lib
@@ -520,7 +520,7 @@ def test_functions_outlive_their_library(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_functions_that_were_replaced_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By refine(), function() and declare(), of which the pickle has no step any more."""
+    """refine(), function() and declare() replace functions, whose steps the pickle then lacks."""
     lib = make_library()
     lib.function("int add(int n)", name="more", doc="first")
     old = lib.square, lib.more
@@ -555,7 +555,7 @@ def test_what_is_no_attribute_of_a_library_is_refused() -> None:
 
 @pytest.mark.parametrize("number, T", [("double", None), ("T", ("f4", "f8")), ("T", None)])
 def test_faults_show_the_users_text(number: str, T: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C has seen another one, where a dim is in front of its parameter."""
+    """C sees another text, as a dim comes before its parameter."""
     text = f"{number} last(const {number} x[n], int n) {{ return x[n]; }}"
     f = cwrapjit.vectorize(text, T=T, debug=True)
     for _ in range(3):
@@ -659,7 +659,7 @@ def load(*parts: Any) -> Callable[[], Any]:
 
 
 class _Made:
-    """Its pickle is one that somebody else has written."""
+    """An object whose pickle was written by someone else."""
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
@@ -692,7 +692,7 @@ ODD += ["\ud800"]
 
 
 def mutated(value: Any, depth: int, choose: random.Random) -> Any:
-    """The value with something else in one place."""
+    """Returns the value with one part replaced."""
     if depth and choose.random() > 0.15:
         if isinstance(value, tuple) and value:
             at = choose.randrange(len(value))
@@ -712,7 +712,7 @@ EXPECTED = (TypeError, ValueError, OSError, AttributeError, NotImplementedError,
     "kind", ["function", "module", "elementwise", "reduction", "any T", "graph", "library", "member"]
 )
 def test_no_damage_crashes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each kind, contents with something else in one place: an exception, or an object."""
+    """If one part of a pickle is replaced, loading gives an exception or an object."""
     elsewhere(monkeypatch)
     lib = make_declared()
     makers: dict[str, Callable[[], Any]] = {
@@ -737,7 +737,7 @@ def test_no_damage_crashes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused > 13
 
 
-# ---- how long all this lives ----
+# ---- lifetimes ------------------
 
 
 @pytest.mark.leak

@@ -1,6 +1,6 @@
-"""Random structs that hold each other, by pointer and inside: nothing that ended is seen, nothing stays.
+"""Tests random structs that point to and contain each other: no freed object is visible, nothing leaks.
 
-A model in Python says where every pointer leads. C overwrites what it frees, and counts. The usual run is
+A model in Python knows where every pointer leads. C overwrites what it frees, and counts. The usual run is
 short; CWRAPJIT_LIBRARY_STEPS makes it long, best under AddressSanitizer.
 """
 
@@ -141,20 +141,20 @@ def put(instance: Any, path: str, value: Any) -> None:
 
 
 class Object:
-    """An object of C's, and what the model knows of it: where its pointers lead."""
+    """An object in C, and where its pointers lead according to the model."""
 
     def __init__(self, kind: str, ident: float, instance: Any) -> None:
         self.kind, self.ident, self.instance = kind, ident, instance
-        self.leads: dict[str, float] = {path: 0.0 for path, _ in POINTERS[kind]}  # to whose number; 0: NULL
+        self.leads: dict[str, float] = {path: 0.0 for path, _ in POINTERS[kind]}  # the target's number, or 0
 
 
 class Machine:
-    """Does something at random, and compares."""
+    """Does random actions, and compares with the model."""
 
     def __init__(self, lib: Any, seed: int, model: bool = True) -> None:
         self.lib, self.model = lib, model
         self.random = random.Random(seed)
-        self.last = 1e4 * (seed + 1)  # numbers tell objects apart
+        self.last = 1e4 * (seed + 1)  # identifies objects
         self.all: list[Object] = []
         self.looks: list[tuple[Any, float]] = []
         self.refused = 0
@@ -169,7 +169,7 @@ class Machine:
             self.random.choice(doings)()
 
     def work_among_others(self, steps: int, faults: list[BaseException]) -> None:
-        """What it picks may be closed, or taken out, by another thread before it is used."""
+        """Another thread may close or remove an object between its choice and its use."""
         doings = self.doings()
         for _ in range(steps):
             try:
@@ -198,7 +198,7 @@ class Machine:
         self.all.append(Object(kind, self.last, instance))
 
     def point(self) -> None:
-        """A pointer is assigned, through whatever proxies there are."""
+        """Assigns a pointer, through any proxy."""
         holder = self.pick("node", "crate", "box")
         if holder is None:
             return
@@ -219,7 +219,7 @@ class Machine:
             paths = ["p"]
         try:
             put(holder.instance, to, at(source.instance, of) if of else source.instance)
-        except BufferError:  # an array looks behind the holder
+        except BufferError:  # an array looks into the holder
             self.refused += 1
             return
         for path in paths:
@@ -232,7 +232,7 @@ class Machine:
                 )
 
     def number(self, instance: Any) -> float:
-        """The number of what a pointer leads to; 0 for None."""
+        """Returns the number of a pointer's target; 0 for None."""
         if instance is None:
             return 0.0
         found = instance.id
@@ -240,7 +240,7 @@ class Machine:
         return float(found)
 
     def read(self) -> None:
-        """From pointer to pointer; what is read is what was assigned, and alive."""
+        """Follows pointers: each must lead to the assigned object, alive."""
         one = self.pick()
         if one is None:
             return
@@ -262,7 +262,7 @@ class Machine:
 
     def drop(self) -> None:
         if len(self.all) > 1:
-            self.all.pop(self.random.randrange(1, len(self.all)))  # the first is the library's
+            self.all.pop(self.random.randrange(1, len(self.all)))  # the first belongs to the library
 
     def look(self) -> None:
         one = self.pick("leaf", "node")
@@ -345,7 +345,7 @@ def test_threads_that_share_structs():
 
 
 def finish(lib: Any, machines: list[Machine]) -> None:
-    """All ends when the last that holds it does."""
+    """Frees all objects with their last holder."""
     for machine in machines:
         machine.forget()
     machines[0].all.clear()

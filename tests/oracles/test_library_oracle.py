@@ -1,4 +1,4 @@
-"""Calls into what the system's compiler built, with random signatures; ctypes is the oracle."""
+"""Tests calls of functions with random signatures, built by the system's compiler; ctypes is the oracle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from library_tools import INCLUDES
 
 import cwrapjit
 
-# C's type, ctypes' type, values that a double holds exactly
+# C type, ctypes type, values that a double represents exactly
 KINDS: list[tuple[str, Any, list[Any]]] = [
     ("int8_t", ctypes.c_int8, [-128, 127, 5]),
     ("uint8_t", ctypes.c_uint8, [0, 255]),
@@ -33,7 +33,7 @@ PROGRAMS = 60
 
 
 def signature(k: int) -> tuple[int, list[int]]:
-    """Which kind is returned, and the kinds of the parameters; up to 20, so that some are on the stack."""
+    """Returns the kinds of the result and of up to 20 parameters, so that some are on the stack."""
     choose = random.Random(k)
     count = choose.choice([0, 1, 2, 3, 5, 7, 9, 14, 20])
     return choose.randrange(len(KINDS)), [choose.randrange(len(KINDS)) for _ in range(count)]
@@ -46,7 +46,7 @@ def prototype(k: int) -> str:
 
 
 def body(k: int) -> str:
-    """Keeps what it was given where ctypes can read it; returns the last parameter of the result's type."""
+    """Stores the arguments where ctypes can read them, and returns the last one of the result's type."""
     result, parameters = signature(k)
     kept = " ".join(f"seen[{i}] = (double)p{i};" for i in range(len(parameters)))
     last = [i for i, kind in enumerate(parameters) if kind == result]

@@ -1,4 +1,4 @@
-"""Where today's numpysane_pywrap goes wrong: mixed types, byte order, sizes, names, and what messages say."""
+"""Tests cases that today's numpysane_pywrap gets wrong: mixed types, byte order, sizes, names, messages."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_dims_that_cannot_be(dim: Any) -> None:
     "key", ["no such type", 3, (), (float,), (float, float, float), ("f8", "zz"), b"f8 "], ids=repr
 )
 def test_keys_that_cannot_be(key: Any) -> None:
-    wanted = key != ("f8", "zz") and isinstance(key, tuple)  # the number of types is wrong
+    wanted = key != ("f8", "zz") and isinstance(key, tuple)  # wrong number of types
     words = (f"has {len(key)} types; wanted 2",) if wanted else ("is not a dtype",)
     error = ValueError if wanted else TypeError
     refuses(error, lambda: wrap(((),), (), {key: "return true;"}), "t.f", "Ccode_slice_eval", *words)

@@ -1,7 +1,7 @@
-"""Side by side with numpysane_pywrap from PyPI: the same definitions, built with the system compiler.
+"""Compares cwrapjit with numpysane_pywrap from PyPI: the same definitions, built by the system's compiler.
 
-Both must give the same values, shapes and dtypes, and refuse the same calls. Where cwrapjit differs on
-purpose, the call is left out by is_left_out(), through functions whose names and texts say why.
+Both must give the same values, shapes and dtypes, and reject the same calls. is_left_out() skips calls in
+which cwrapjit differs on purpose; the names and docstrings of its functions give the reasons.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ ROWS = r"""
             item__output() += (1 + i) * (2 + j) * item__a(i, j);
     return true;"""
 
-# numpysane gives item__output the type of an input in mixed sets (row B01): raw pointers.
+# In mixed sets numpysane gives item__output an input's type (row B01), so this uses pointers.
 GEOMETRY = r"""
     PUT(0, Ndims_full__a)
     PUT(1, Ndims_slice__a)
@@ -104,7 +104,7 @@ SCALED = r"""
 
 
 def definitions(m: Any) -> None:
-    """The same calls on either kind of module."""
+    """Makes the same definitions in a module of either package."""
 
     def add(name: str, ins: Any, outs: Any, code: Any, names: Any = None, **kw: Any) -> None:
         m.function(
@@ -221,7 +221,7 @@ def ours() -> Any:
 @pytest.fixture(scope="session")
 def theirs(built: Any) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its generator: modules that Python has deprecated
+        warnings.simplefilter("ignore")  # numpysane's generator imports deprecated modules
         import numpysane_pywrap
 
         m = numpysane_pywrap.module("theirs", "made for comparison", header=HEADER + COMPARE)
@@ -232,11 +232,11 @@ def theirs(built: Any) -> Any:
     return build_extension(built, "theirs", text.getvalue(), "-w", "-std=gnu11")
 
 
-# ---- what one call gives --------------------------------------------------------------------------------
+# ---- results of one call --------------------------------------------------------------------------------
 
 
 def outcome(f: Any, args: list[Any], kw: dict[str, Any]) -> Any:
-    """("returns", results) or ("raises", exception)."""
+    """Returns ("returns", results) or ("raises", exception)."""
     try:
         result = f(*args, **kw)
     except Exception as error:
@@ -245,7 +245,7 @@ def outcome(f: Any, args: list[Any], kw: dict[str, Any]) -> Any:
 
 
 def fresh(kw: dict[str, Any]) -> dict[str, Any]:
-    """The same keywords with outputs of their own, of the same layout."""
+    """Returns the keywords with new outputs of the same layout."""
     made = dict(kw)
     if isinstance(kw.get("out"), (tuple, list)):
         made["out"] = type(kw["out"])(duplicate(o) for o in kw["out"])
@@ -255,7 +255,7 @@ def fresh(kw: dict[str, Any]) -> dict[str, Any]:
 
 
 def duplicate(array: Any) -> Any:
-    """A copy with the same strides; whatever is no array stays as it is."""
+    """Returns a copy with the same strides. Other objects than arrays are returned unchanged."""
     if not isinstance(array, np.ndarray) or array.base is None:
         return array.copy() if isinstance(array, np.ndarray) else array
     base = array.base.copy()
@@ -264,7 +264,7 @@ def duplicate(array: Any) -> Any:
 
 
 def agree(ours: Any, theirs: Any, name: str, args: list[Any], **kw: Any) -> str:
-    """Runs one call on both. "returns" or "raises"; fails where they differ."""
+    """Makes one call with both, and fails if they differ. Returns "returns" or "raises"."""
     mine, other = fresh(kw), fresh(kw)
     left, right = outcome(getattr(ours, name), args, mine), outcome(getattr(theirs, name), args, other)
     said = f"{name}: cwrapjit {left}, numpysane_pywrap {right}"
@@ -290,18 +290,18 @@ def as_list(out: Any) -> list[Any]:
 
 
 def no_element(args: list[Any], kw: dict[str, Any]) -> bool:
-    """B07, N12i, and 0-length results with a smaller out: arrays without elements have no layout here."""
+    """B07, N12i, and results of length 0 with a smaller out: for us, empty arrays have no layout."""
     return any(np.size(x) == 0 for x in [*args, *as_list(kw.get("out"))] if isinstance(x, np.ndarray))
 
 
 def outs_grow_in_order(args: list[Any], kw: dict[str, Any]) -> bool:
-    """N03i: numpysane refuses an out that is smaller than an earlier one; the order does not matter here."""
+    """N03i: numpysane rejects an out that is smaller than an earlier one; for us, order does not matter."""
     outs = as_list(kw.get("out"))
     return len(outs) > 1
 
 
 def out_lacks_core_dims(name: str, kw: dict[str, Any]) -> bool:
-    """B19: numpysane reads outside the dims of an out with fewer dims than its prototype."""
+    """B19: if out has fewer dims than its prototype, numpysane reads beyond its dims."""
     core = {
         "outer": [2],
         "both": [0, 2],
@@ -318,7 +318,7 @@ def out_lacks_core_dims(name: str, kw: dict[str, Any]) -> bool:
 
 
 def length_1_dim_with_an_odd_stride(args: list[Any]) -> bool:
-    """B07: such a dim counts as contiguous here, as in NumPy."""
+    """B07: for us such a dim is contiguous, as in NumPy."""
     return any(1 in x.shape for x in args if isinstance(x, np.ndarray))
 
 
@@ -345,7 +345,7 @@ SOME_DTYPES = [np.float64, np.float32, np.int64, np.int32, np.uint8, np.complex6
 
 @st.composite
 def views(draw: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Memory of any layout under that shape."""
+    """Draws an array of that shape with any memory layout."""
     steps = [draw(st.sampled_from([1, 1, 1, 2, -1])) for _ in shape]
     order = draw(st.permutations(range(len(shape)))) if draw(st.booleans()) else list(range(len(shape)))
     base = [n * abs(step) for n, step in zip(shape, steps, strict=True)]

@@ -1,5 +1,5 @@
-"""Generated shapes, strides, dtypes and prototypes against NumPy and against a model in plain Python; and the
-quick way through a call against the general one.
+"""Compares generated shapes, strides, dtypes and prototypes with NumPy and a model in plain Python, and quick
+calls with general ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def function(formula: str) -> Any:
 
 @st.composite
 def arrays(draw: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """An array of that shape in memory of any layout: permuted, reversed, stepped, padded, stretched."""
+    """Draws an array with any layout: permuted, reversed, stepped, padded, stretched."""
     order = draw(st.permutations(range(len(shape))))
     steps = [draw(st.sampled_from([1, 1, 2, -1, -2])) for _ in shape]
     zero = [n > 1 and draw(st.integers(0, 9)) == 0 for n in shape]
@@ -66,7 +66,7 @@ def arrays(draw: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 @st.composite
 def broadcastable(draw: Any, count: int) -> list[tuple[int, ...]]:
-    """Extra dims for that many arguments: usually they broadcast, sometimes one dim is spoilt."""
+    """Draws the leading dims of that many arguments. Usually they broadcast; sometimes one is wrong."""
     ndim = draw(st.sampled_from([0, 1, 2, 2, 3, 4]))
     whole = draw(st.lists(st.sampled_from([1, 2, 3, 4, 2, 3, 4, 0]), min_size=ndim, max_size=ndim))
     shapes = []
@@ -81,7 +81,7 @@ def broadcastable(draw: Any, count: int) -> list[tuple[int, ...]]:
     return shapes
 
 
-# ---- against einsum -------------------------------------------------------------------------------------
+# ---- compared with einsum -------------------------------------------------------------------------------
 
 
 @st.composite
@@ -101,7 +101,7 @@ def einsum_calls(draw: Any) -> tuple[str, list[Any]]:
 
 
 def einsum(formula: str, inputs: list[Any]) -> Any:
-    """What NumPy says, or None where it refuses. Named dims must be equal: einsum would stretch 1s there."""
+    """Returns NumPy's result, or None if it is an error. Named dims may not stretch, unlike in einsum."""
     seen: dict[str, int] = {}
     terms = formula.split("->")[0].split(",")
     for term, x in zip(terms, inputs, strict=True):
@@ -153,11 +153,11 @@ def test_out_of_any_layout(call, data):
 # ---- generated prototypes -------------------------------------------------------------------------------
 
 
-Proto = tuple[Any, ...]  # of ints and names
+Proto = tuple[Any, ...]  # ints and names
 
 
 def body(ins: list[Proto]) -> str:
-    """Sums the elements of all inputs, each weighted by its position in C order and by its argument."""
+    """Returns C text that sums all elements, weighted by position in C order and by argument."""
     lines = ["npy_intp at = 0;", "npy_int64 sum = 0;"]
     for number, proto in enumerate(ins):
         name = "abcd"[number]
@@ -169,7 +169,7 @@ def body(ins: list[Proto]) -> str:
     return "\n".join([*lines, "item__output0() = sum;", FILL, "return true;"])
 
 
-# output1 gets 0, 1, 2, ... in C order
+# Fills output1 with 0, 1, 2, ... in C order.
 FILL = """
     npy_intp n = 0;
     for (npy_intp i = 0; i < dims_slice__output1[0]; i++)
@@ -188,7 +188,7 @@ def prototypes(draw: Any) -> tuple[list[Proto], Proto]:
 
 
 def model(ins: list[Proto], out: Proto, inputs: list[Any]) -> tuple[Any, Any] | None:
-    """What such a call gives, or None where it must be refused."""
+    """Returns the results of a call, or None if it must be rejected."""
     named: dict[str, int] = {}
     sums: list[Any] = []
     for number, (proto, x) in enumerate(zip(ins, inputs, strict=True)):
@@ -247,7 +247,7 @@ def test_any_prototype_against_a_model(call):
 
 
 def copies(result: Any, shape: tuple[int, ...]) -> Any:
-    """What an out of that shape holds, or None where it must be refused."""
+    """Returns the contents of an out of that shape, or None if it must be rejected."""
     ndim = max(np.ndim(result), len(shape))
     have = (1,) * (ndim - np.ndim(result)) + np.shape(result)
     room = (1,) * (ndim - len(shape)) + shape
@@ -279,10 +279,10 @@ def test_out_holds_copies_or_is_refused(shapes, more, free):
         assert same(out, wanted)
 
 
-# ---- the quick way and the general one: the same results and complaints ----------------------------------
+# ---- quick calls and general calls: the same results and errors ------------------------------------------
 
 
-# A dtype with metadata is another object than NumPy's own, so that arrays of it are looked at step by step.
+# A dtype with metadata is not NumPy's own object, so quick calls reject its arrays.
 MARKED = np.dtype(np.float64, metadata={"marked": True})
 COPY = "for(npy_intp i = 0; i < dims_slice__a[0]; i++) item__output(i) = item__a(i); return true;"
 GEOMETRY = """
@@ -327,7 +327,7 @@ def arguments(draw: Any) -> Any:
 
 
 def marked(value: Any) -> Any:
-    """A copy of an array, of the other dtype object, in the same memory order."""
+    """Returns a copy of an array with that dtype object and the same layout."""
     if isinstance(value, tuple):
         return tuple(marked(one) for one in value)
     if not isinstance(value, np.ndarray):
@@ -358,7 +358,7 @@ def test_the_quick_way_is_as_the_general_one(data: Any) -> None:
     count, f = data.draw(st.sampled_from(EITHER_WAY))
     given_ = [data.draw(arguments()) for _ in range(count)]
     out = data.draw(st.one_of(st.none(), arguments(), st.tuples(arguments(), arguments())))
-    if data.draw(st.booleans()):  # one that fits
+    if data.draw(st.booleans()):  # makes one that fits
         try:
             out = f(*[np.copy(a) for a in given_])
             if out is not None:
@@ -370,7 +370,7 @@ def test_the_quick_way_is_as_the_general_one(data: Any) -> None:
 
 
 def again(f: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Calls often enough that most calls are known to be short; the result of the last."""
+    """Calls until most calls are known to be short. Returns the last result."""
     for _ in range(5):
         result = f(*arguments, **keywords)
     return result
@@ -384,7 +384,7 @@ def test_short_calls_of_an_elementwise_function() -> None:
     for dtype in (np.float64, np.int32, np.float64):
         for shape in [(), (1,), (3,), (2, 3), (2, 1, 3), (2, 2, 1, 3), (2, 1, 2, 1, 3)]:
             a = np.arange(1, np.prod(shape, dtype=int) + 1, dtype=dtype).reshape(shape)
-            b = np.asarray(3 * a + 1, dtype)  # NumPy 1 gives int64 for 0-d int32
+            b = np.asarray(3 * a + 1, dtype)  # for 0-d int32, NumPy 1 gives int64
             expected = a - 2 * b
             for result in (again(f, a, b), again(f, a, b, out=np.empty(shape, dtype))):
                 assert result.dtype == dtype and result.shape == shape

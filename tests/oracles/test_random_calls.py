@@ -1,7 +1,7 @@
-"""Random shapes, strides, dtypes and byte orders against an oracle in plain Python, and calls that hurt.
+"""Compares random shapes, strides, dtypes and byte orders with an oracle in Python, and tests rough calls.
 
-The oracle knows the rules (core dims, broadcasting, type sets, layouts) and nothing of the implementation:
-for each call it says either what comes out, element by element, or which exceptions are right.
+The oracle knows the rules (core dims, broadcasting, type sets, layouts), but not the implementation. For each
+call it gives either every element of the results, or the exceptions that are allowed.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ PROTOTYPES: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = (
     ((("n", "n"),), (("n",),)),
 )
 
-# ---- the functions: every output element is a weighted sum of all that a slice reads ----
+# ---- the functions: each output element is a weighted sum of the slice ------------------
 
 
 def _loops(name: str, ncore: int, body: str) -> str:
-    """Runs body for each element of name's slice; i0, i1, ... are its indices."""
+    """Returns C text that runs body for each element of name's slice, at indices i0, i1, ..."""
     heads = "".join(f"for (npy_intp i{k} = 0; i{k} < dims_slice__{name}[{k}]; i{k}++) " for k in range(ncore))
     return f"{heads}{{ {body} }}\n"
 
@@ -90,7 +90,7 @@ def _find_set(inputs: list[Any], outs: list[Any], cast: str) -> np.dtype[Any] | 
 
 
 def _split(shape: tuple[int, ...], core: tuple[Any, ...], named: dict[str, int]) -> tuple[int, ...] | None:
-    """The broadcast dims of a shape, or None where its core dims do not fit. Fills named."""
+    """Returns the broadcast dims of a shape, or None if its core dims do not fit. Adds to named."""
     shape = (1,) * (len(core) - len(shape)) + shape
     cut = len(shape) - len(core)
     for want, got in zip(core, shape[cut:], strict=True):
@@ -117,7 +117,7 @@ def _has_room(shape: tuple[int, ...], result: tuple[int, ...]) -> bool:
 
 
 def _resolve(index: int, inputs: list[Any], outs: list[Any]) -> tuple[tuple[int, ...], dict[str, int]] | None:
-    """The broadcast shape and the named dims, or None where the shapes do not fit."""
+    """Returns the broadcast shape and the named dims, or None if the shapes do not fit."""
     ins, out_prototypes = PROTOTYPES[index]
     named: dict[str, int] = {}
     extras = [_split(x.shape, core, named) for x, core in zip(inputs, ins, strict=True)]
@@ -132,7 +132,7 @@ def _resolve(index: int, inputs: list[Any], outs: list[Any]) -> tuple[tuple[int,
 
 
 def _slice(array: Any, ncore: int, at: tuple[int, ...]) -> list[Any]:
-    """The elements of array's slice for that turn of the loop, in C order."""
+    """Returns the elements of the array's slice number `at`, in C order."""
     shape = (1,) * (ncore - array.ndim) + array.shape
     cut = len(shape) - ncore
     prefix = tuple(0 if d == 1 else i for d, i in zip(shape[:cut], at[len(at) - cut :], strict=True))
@@ -141,7 +141,7 @@ def _slice(array: Any, ncore: int, at: tuple[int, ...]) -> list[Any]:
 
 
 def _compute(index: int, inputs: list[Any], extra: tuple[int, ...], named: dict[str, int]) -> list[list[int]]:
-    """What each output holds, its broadcast dims in front, in C order."""
+    """Returns the elements of each output in C order, with broadcast dims first."""
     ins, outs = PROTOTYPES[index]
     sizes = [math.prod(named[d] if isinstance(d, str) else d for d in core) for core in outs]
     values: list[list[int]] = [[] for _ in outs]
@@ -155,7 +155,7 @@ def _compute(index: int, inputs: list[Any], extra: tuple[int, ...], named: dict[
 
 
 def _faults(index: int, inputs: list[Any], outs: list[Any], cast: str) -> set[type[Exception]]:
-    """The exceptions that are right for this call; empty where it must work."""
+    """Returns the exceptions that are allowed; an empty set if the call must work."""
     faults: set[type[Exception]] = set()
     strict = [] if cast == "safe" else [*inputs, *outs]
     if any(not x.dtype.isnative for x in strict):
@@ -183,7 +183,7 @@ def _values(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 def _strided(draw: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """The same values in memory with gaps, backwards, or with its axes in another order."""
+    """Draws the same values in memory with gaps, reversed, or with permuted axes."""
     steps = [draw(st.sampled_from((1, 1, 2, -1, -3))) for _ in shape]
     order = draw(st.permutations(range(len(shape))))
     big = np.zeros([shape[axis] * abs(steps[axis]) for axis in order], dtype)
@@ -222,7 +222,7 @@ def arrays(draw: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 def _shape(draw: Any, extra: list[int], core: tuple[Any, ...], named: dict[str, int]) -> tuple[int, ...]:
-    """A shape that fits mostly: part of the broadcast dims, some of them 1, then the core."""
+    """Draws a shape that mostly fits: part of the broadcast dims, some of them 1, then the core dims."""
     front = [1 if draw(st.integers(0, 4)) == 0 else d for d in extra[draw(st.integers(0, len(extra))) :]]
     shape = front + [named[d] if isinstance(d, str) else d for d in core]
     if shape and draw(st.integers(0, 9)) == 0:
@@ -236,7 +236,7 @@ def _shape(draw: Any, extra: list[int], core: tuple[Any, ...], named: dict[str, 
 
 @st.composite
 def calls(draw: Any) -> tuple[int, str, list[Any], list[Any]]:
-    """A prototype, a cast option, inputs and perhaps outputs."""
+    """Draws a prototype, a cast option, inputs and maybe outputs."""
     index = draw(st.integers(0, len(PROTOTYPES) - 1))
     cast = draw(st.sampled_from(("no", "no", "safe")))
     ins, outs = PROTOTYPES[index]
@@ -257,7 +257,7 @@ def calls(draw: Any) -> tuple[int, str, list[Any], list[Any]]:
 
 
 def check_call(index: int, cast: str, inputs: list[Any], outs: list[Any]) -> None:
-    """One call against the oracle. Also run with many more examples by hand, under sanitizers."""
+    """Compares one call with the oracle. Also run by hand with many more examples, under sanitizers."""
     call = function(index, cast)
     one = len(PROTOTYPES[index][1]) == 1
     keywords = {} if not outs else {"out": outs[0] if one else outs}
@@ -279,7 +279,7 @@ def check_call(index: int, cast: str, inputs: list[Any], outs: list[Any]) -> Non
     for got, values, core in zip(results, wanted, PROTOTYPES[index][1], strict=True):
         shape = extra + tuple(named[d] if isinstance(d, str) else d for d in core)
         assert outs or (got.shape == shape and got.dtype == dtype)
-        whole = np.broadcast_to(got, shape[-MOST_DIMS:])  # out may leave out dims of length 1
+        whole = np.broadcast_to(got, shape[-MOST_DIMS:])  # out may lack leading dims of length 1
         assert whole.reshape(-1).tolist() == np.array(values, "i8").astype(dtype).tolist()
     assert all(got is out for got, out in zip(results, outs, strict=False))
 
@@ -293,7 +293,7 @@ def test_random_calls_agree_with_the_oracle(call: tuple[int, str, list[Any], lis
 
 @pytest.mark.row("G01")
 def test_the_oracle_sees_every_kind_of_outcome() -> None:
-    """A guard of the guard: without it, a strategy gone wrong could test nothing but refusals."""
+    """Checks the strategy: a wrong one might produce nothing but rejected calls."""
     seen: set[tuple[str, ...]] = set()
 
     @hypothesis.settings(max_examples=300, database=None, derandomize=True)
@@ -308,12 +308,12 @@ def test_the_oracle_sees_every_kind_of_outcome() -> None:
     assert seen >= {("no", "new", "TypeError"), ("no", "out", "TypeError"), ("safe", "out", "TypeError")}
 
 
-# ---- calls that hurt ----
+# ---- rough calls --------
 
 
 @pytest.mark.row("G01")
 def test_strides_beyond_every_memory() -> None:
-    """Only dims of length 1 may have such strides, which then never count."""
+    """Only dims of length 1 may have such strides, which are never used."""
     f = wrap((("n",),), (), "item__output() = item__a(0); return true;")
     wild = np.lib.stride_tricks.as_strided(np.zeros(4), (2, 1), (16, -sys.maxsize - 1))
     assert f(np.ones((2, 1, 3)), out=wild) is wild
@@ -403,7 +403,7 @@ def test_keywords_whose_comparison_raises() -> None:
 
 @pytest.mark.row("G01")
 def test_bytes_that_end_in_no_nul_are_refused() -> None:
-    """PyArg_Parse takes any buffer for "y" and reads on until it finds a NUL."""
+    """PyArg_Parse accepts any buffer for "y", and reads on until it finds a NUL."""
     extras = (("const char *", "text", "NULL", "y"),)
     f = wrap(((),), (), "item__output() = text ? text[0] : 0; return true;", extra_args=extras)
     assert f(0.0, text=np.bytes_(b"A")) == 65
@@ -438,7 +438,7 @@ def test_a_module_is_initialised_once() -> None:
 @pytest.mark.quick
 @pytest.mark.row("G01")
 def test_messages_without_the_gil_once_there_was_a_subinterpreter() -> None:
-    """CPython's PyGILState_Check() is of no use from then on."""
+    """From then on CPython's PyGILState_Check() is useless."""
     python(
         r"""
 import cwrapjit, numpy as np

@@ -1,4 +1,4 @@
-"""f.ufunc takes arrays of other packages as NumPy's own ufuncs do, which are the oracle here."""
+"""Tests f.ufunc with arrays of other packages; NumPy's own ufuncs are the oracle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def hypotenuse() -> Any:
 
 @functools.cache
 def parts() -> Any:
-    """What np.modf gives."""
+    """Returns a function like np.modf."""
     return cwrapjit.vectorize("void parts(double x, OUT double *f, OUT double *i) { *f = modf(x, i); }")
 
 
@@ -56,7 +56,7 @@ def test_columns_of_pandas() -> None:
     u = hypotenuse().ufunc
     x = pd.Series([3.0, np.nan, 5], index=["a", "b", "c"], name="x")
     y = pd.Series([12.0, 1, 4], index=["c", "b", "a"], name="x")
-    pd.testing.assert_series_equal(u(x, y), np.hypot(x, y))  # aligned by the index
+    pd.testing.assert_series_equal(u(x, y), np.hypot(x, y))  # as the index aligns them
     pd.testing.assert_series_equal(u(x, 4), np.hypot(x, 4))
     frame = pd.DataFrame({"p": [3.0, np.nan], "q": [1.0, 2.0]}, index=[7, 8])
     pd.testing.assert_frame_equal(u(frame, 4.0), np.hypot(frame, 4.0))
@@ -80,7 +80,7 @@ SUM = """T sum(int n, const T x[n])
 
 @pytest.mark.row("N26i", "S04")
 def test_functions_of_c_texts_take_what_their_ufuncs_take() -> None:
-    """Elementwise they keep labels; where slices have dims, columns are arrays."""
+    """Functions of numbers keep labels; slices with core dims get arrays."""
     import pandas as pd
     import xarray as xr
 
@@ -120,7 +120,7 @@ def test_columns_of_polars() -> None:
     assert_frame_equal(
         frame.with_columns(z=u(pl.col("x"), 4.0)), frame.with_columns(z=np.hypot(pl.col("x"), 4.0))
     )
-    for several in (parts().ufunc, np.modf):  # polars takes no ufunc that has two outputs
+    for several in (parts().ufunc, np.modf):  # polars rejects ufuncs with two outputs
         with pytest.raises(NotImplementedError, match="return one 1D array"):
             several(x)
 
@@ -174,12 +174,12 @@ def test_dask_arrays() -> None:
     two = da.apply_gufunc(parts().ufunc, "()->(),()", x / 4, output_dtypes=(float, float))
     for ours, numpys in zip(two, np.modf(values / 4), strict=True):
         np.testing.assert_array_equal(ours.compute(), numpys)
-    with pytest.raises(TypeError, match="__array_ufunc__"):  # dask knows those of NumPy by their names
+    with pytest.raises(TypeError, match="__array_ufunc__"):  # dask knows NumPy's ufuncs by name
         parts().ufunc(x)
 
 
 def test_units_of_pint() -> None:
-    """pint knows ufuncs by their names: it refuses others, and believes those that have a name of NumPy's."""
+    """pint knows ufuncs by name: it rejects unknown ones, and takes ours for NumPy's if the names agree."""
     import pint
 
     units = pint.UnitRegistry()
@@ -193,4 +193,4 @@ def test_units_of_pint() -> None:
     assert got.units == units.m
     np.testing.assert_array_equal(got.magnitude, np.hypot([3.0, 5.0], 4))
     add = cwrapjit.vectorize("double add(double x, double y) { return x - y; }").ufunc
-    assert add(x, 100 * units.cm).magnitude.tolist() == [4, 6]  # what np.add gives: ours is not even called
+    assert add(x, 100 * units.cm).magnitude.tolist() == [4, 6]  # np.add's result; ours is not called

@@ -1,4 +1,4 @@
-"""Functions on a dask cluster of processes, defined in the program itself; the example that needs one."""
+"""Tests functions on a dask cluster of processes, defined in the program itself, and the cluster example."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ PROGRAM = """
 
 
 def run(*command: str, folder: Path) -> str:
-    # dask logs how quick the machine is, and a heartbeat that meets a closing cluster as an error. What fails
-    # is seen in the results; on stderr stands what Python and cwrapjit have to say.
+    # dask logs how fast the machine is, and reports heartbeats to a closing cluster as errors. With these
+    # levels, stderr has only messages of Python and cwrapjit; failures show in the results.
     config = folder / "dask.yaml"
     loggers = ("distributed", "distributed.client", "distributed.gc", "tornado.application")
     levels = dict.fromkeys(loggers, "critical")
@@ -183,7 +183,7 @@ def test_chunks_of_nothing_and_wrong_types() -> None:
     nothing = da.from_array(np.empty((0, 3)), chunks=(1, 3)).map_blocks(square)
     assert (nothing.dtype, nothing.compute().shape) == (float, (0, 3))
     x = da.from_array(np.arange(6.0), chunks=2)
-    assert x[x > 9].map_blocks(square).compute().shape == (0,)  # chunks of unknown size
+    assert x[x > 9].map_blocks(square).compute().shape == (0,)  # has chunks of unknown size
     strange = da.from_array(np.array([1, None], dtype=object), chunks=1)
     with pytest.raises(TypeError, match=r"square\(\): .*'x' is object"):
         strange.map_blocks(square, dtype=float, meta=np.empty(0)).compute()

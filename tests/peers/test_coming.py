@@ -1,4 +1,4 @@
-"""The pages docs/coming: what is written for other packages runs, too, and gives what ours gives."""
+"""Tests docs/coming: the code for other packages runs, too, and gives the same results as ours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ needs_gfortran = pytest.mark.skipif(
 
 FORTRAN = ("f2py.md", "pyccel.md")
 
-# Pages of which nothing but ours can run, and why.
+# Pages on which only our code can run, and the reason.
 ALONE = {"index.md": "an overview", "cupy.md": "needs CUDA"}
 
 
@@ -31,7 +31,7 @@ def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def parameters() -> list[object]:
-    """Pages; what needs Fortran, as Pyccel does even for C, is skipped where there is no gfortran."""
+    """Returns the pages. Those that need gfortran, as Pyccel does even for C, are skipped without it."""
     found = sorted(path.name for path in COMING.glob("*.md") if path.name not in ALONE)
     return [pytest.param(page, marks=needs_gfortran if page in FORTRAN else ()) for page in found]
 
@@ -64,12 +64,12 @@ def test_a_page_that_is_not_true_is_found(page: str, theirs: str, wrong: str, tm
 
 
 def lines_of(text: str) -> int:
-    """Without imports, comments and print(); of C text all but its #include."""
+    """Counts lines without imports, comments and print(); in C text all lines except #include."""
     return len(re.findall(r"^ *(?!#|import |from |print\()\S.*$", text, re.MULTILINE))
 
 
 def counted(page: Path) -> dict[str, list[int]]:
-    """heading -> lines of theirs and of ours, where the one follows the other."""
+    """Maps headings to the numbers of lines, theirs and ours, of blocks that follow each other."""
     text = page.read_text(encoding="utf-8").splitlines()
     blocks = documents.blocks(page)
     found: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Compiled code of cffi, numba and SciPy calls ours by address and capsule, and ours calls theirs."""
+"""Tests that compiled code of cffi, numba and SciPy calls ours by address or capsule, and ours theirs."""
 
 from __future__ import annotations
 

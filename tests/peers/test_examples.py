@@ -1,4 +1,4 @@
-"""The programs in examples/ run, in a fresh clone, and their own comparison with NumPy holds."""
+"""Tests the programs in examples/ in a fresh clone; each compares its results with NumPy."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[[str], str]
-CLUSTER = "cluster.py"  # wants dask, and has a test of its own: test_cluster.py
+CLUSTER = "cluster.py"  # needs dask; test_cluster.py runs it
 
 
 pytestmark = pytest.mark.plain("runs what a clone of the checkout builds")
@@ -20,21 +20,21 @@ pytestmark = pytest.mark.plain("runs what a clone of the checkout builds")
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a clone of this checkout would hold: the files that git tracks, as they are now, and no others."""
+    """Returns a folder with the files that git tracks, as they are now, and no others."""
     if not shutil.which("git"):
         pytest.skip("git is not installed (apt install git)")
     git = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT)]
     listed = subprocess.run([*git, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
     folder = tmp_path_factory.mktemp("clone")
     for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():  # it may have been removed since
+        if (ROOT / name).is_file():  # it may have been removed
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     return folder
 
 
 def run_one(clone: Path, name: str, folder: Path) -> str:
-    """Runs one of the examples, elsewhere; what it prints. It may write to examples/output."""
+    """Runs an example in another folder, and returns its output. It may write to examples/output."""
     command = [sys.executable, str(clone / "examples" / name)]
     before = {*clone.rglob("*")}
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200)
@@ -47,7 +47,7 @@ def run_one(clone: Path, name: str, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def runs(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Future[str]]]:
-    """All examples, two at a time."""
+    """Runs all examples, two at a time."""
     names = sorted({path.name for path in (clone / "examples").glob("[!_]*.py")} - {CLUSTER})
     with ThreadPoolExecutor(2) as pool:
         yield {name: pool.submit(run_one, clone, name, tmp_path_factory.mktemp("run")) for name in names}
@@ -56,7 +56,7 @@ def runs(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict
 @pytest.fixture
 def run(clone: Path, runs: dict[str, Future[str]], tmp_path: Path) -> Run:
     def run(name: str) -> str:
-        first = runs.pop(name, None)  # another try is a run of its own
+        first = runs.pop(name, None)  # a retried test runs the example again
         return first.result() if first else run_one(clone, name, tmp_path)
 
     return run

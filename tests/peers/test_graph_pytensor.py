@@ -1,5 +1,5 @@
-"""Graphs built with PyTensor's classes: link() takes them as they are, where their C is plain C, and gives
-what PyTensor gives.
+"""Tests graphs of PyTensor's classes: link() accepts them if their C is plain C, and computes what PyTensor
+computes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hypothesis import assume, given, settings
 import cwrapjit
 import cwrapjit.graph as cg
 
-# Its cache of compiled files belongs into neither the checkout nor the home folder.
+# Keeps its cache of compiled files out of the checkout and the home folder.
 os.environ.setdefault(
     "PYTENSOR_FLAGS", "base_compiledir=" + os.path.join(tempfile.gettempdir(), "cwrapjit-pytensor")
 )
@@ -46,7 +46,7 @@ both_forms = pytest.mark.parametrize("mode", ("struct", "function"))
 
 
 def own_results(inputs: Any, outputs: Any, *args: Any, linker: str = "py") -> Any:
-    """What PyTensor computes."""
+    """Returns PyTensor's results."""
     return pytensor.function(inputs, outputs, mode=Mode(linker=linker, optimizer=None))(*args)
 
 
@@ -54,7 +54,7 @@ def own_results(inputs: Any, outputs: Any, *args: Any, linker: str = "py") -> An
 
 
 class Double(CType):
-    """The double of the document, on PyTensor's class."""
+    """The document's double, derived from PyTensor's class."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)
@@ -100,7 +100,7 @@ class Double(CType):
 
 
 class Binary(COp):
-    """x SIGN y; a root of a negative sum fails."""
+    """Computes x SIGN y; the root of a negative sum fails."""
 
     __props__ = ("sign",)
 
@@ -191,7 +191,7 @@ def test_graphs_of_pytensors_scalars(number: int, mode: str) -> None:
 
 
 def ready_made() -> dict[str, tuple[Any, Any, Any]]:
-    """Graphs of PyTensor's ops whose C is plain C: an input, an output, an argument."""
+    """Returns graphs of PyTensor ops in plain C: an input, an output, an argument."""
     from pytensor.compile.ops import deep_copy_op, view_op
     from pytensor.scalar.basic import Composite
     from pytensor.tensor.shape import shape, shape_i
@@ -223,18 +223,18 @@ def ready_made() -> dict[str, tuple[Any, Any, Any]]:
 @pytest.mark.parametrize("per_op", [False, True])
 @pytest.mark.parametrize("name", ready_made())
 def test_pytensors_own_ops(name: str, per_op: bool, mode: str) -> None:
-    """In one C function, and one per op, as PyTensor runs them."""
+    """In one C function, and in one per op, which is PyTensor's way."""
     x, z, value = ready_made()[name]
     got = cwrapjit.link([x], z, mode=mode, per_op=per_op)(value)
     wanted = own_results([x], z, value)
     assert type(got) is type(wanted)
     assert (np.asarray(got).dtype, np.shape(got)) == (np.asarray(wanted).dtype, np.shape(wanted))
-    # PyTensor lets its compiler multiply and add with one rounding, which may change the last bit.
+    # PyTensor's compiler may fuse products and sums, which may change the last bit.
     np.testing.assert_allclose(got, wanted, rtol=1e-15)
 
 
 class Total(COp):
-    """Sum of a vector's squares, as a vector of length 1, in plain C."""
+    """Sums a vector's squares to a vector of length 1, in plain C."""
 
     __props__ = ()
 
@@ -291,7 +291,7 @@ def test_pytensors_arrays(mode: str) -> None:
 
 
 class Scaled(COp):
-    """x times an enumerated constant, given as PyTensor's ops get their parameters."""
+    """Multiplies x by an enumerated constant, a parameter in PyTensor's way."""
 
     __props__ = ("how",)
     params_type = EnumList(("ONCE", "once"), ("TWICE", "twice"), ctype="int")
@@ -324,7 +324,7 @@ def test_pytensors_enumerations_as_parameters(how: str, wanted: float, mode: str
 
 
 class Pair(COp):
-    """A tuple of an object and itself."""
+    """Makes a tuple with an object twice."""
 
     __props__ = ()
 
@@ -351,7 +351,7 @@ class Pair(COp):
 @both_forms
 @pytest.mark.parametrize("axis", [0, 1])
 def test_join_reads_and_moves_members_of_arrays(axis: int, mode: str) -> None:
-    """Its C goes along the result by the data and dimensions of a PyArrayObject_fields."""
+    """Its C accesses data and dimensions as members of PyArrayObject_fields."""
     a, b = pt.dmatrix("a"), pt.dmatrix("b")
     k = cwrapjit.link([a, b], pt.join(axis, a, b), mode=mode)
     for rows, columns in [(3, 4), (3, 4), (2, 2), (0, 4)]:
@@ -406,12 +406,12 @@ def test_pytensors_pointers_in_capsules(mode: str) -> None:
     read = cwrapjit.link([held], ReadsPointer()(held), mode=mode)
     capsules = [make(float(n)) for n in range(5)]
     assert [read(capsule) for capsule in capsules] == [0.0, 1.0, 2.0, 3.0, 4.0]
-    del make  # the capsules' destructor is code of this graph
+    del make  # the capsules' destructor is code of the graph
     assert read(capsules[-1]) == 4.0
     del capsules
 
 
-# ---- what does not go ------------------------------------------------------------------------------
+# ---- what is not supported -------------------------------------------------------------------------
 
 
 class InPython(Op):
@@ -440,7 +440,7 @@ def test_ops_in_cpp_are_refused_as_such() -> None:
 
 
 def test_linking_does_not_import_pytensor() -> None:
-    """What is read is attributes; no class of another library is asked for."""
+    """link() reads attributes, and needs no class of another library."""
     python(
         """
 import sys, types, cwrapjit, cwrapjit.graph as cg
@@ -452,7 +452,7 @@ assert "pytensor" not in sys.modules
 
 
 class Box:
-    """Any object with the right attributes is a part of a graph."""
+    """An object with these attributes, which is enough for a part of a graph."""
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
@@ -487,9 +487,9 @@ def test_graphs_of_no_library_at_all(mode: str) -> None:
 @given(graph=graphs(most=8))
 @settings(max_examples=75)
 def test_pytensors_own_handler_agrees(graph: Any) -> None:
-    """An order exists where PyTensor's DestroyHandler finds one, outputs apart, which it does not look at."""
+    """Both find an order for the same graphs, except for outputs, which DestroyHandler ignores."""
     given, outputs = graph
-    assume(all(node.op is not both for node in nodes_of(outputs)))  # it takes the view for one of what was
+    assume(all(node.op is not both for node in nodes_of(outputs)))  # it takes the view for one of the input
     possible, but_for_outputs = (can_be_ordered(given, each, []) for each in (outputs, last_of(outputs)))
     assume(possible or not but_for_outputs)
     mutable = [cg.In(v, mutable=True) for v in given]
@@ -500,12 +500,12 @@ def test_pytensors_own_handler_agrees(graph: Any) -> None:
 
 
 def last_of(outputs: Sequence[Any]) -> list[Any]:
-    """The same graph with outputs that nobody else has: a new op on each."""
+    """Returns the graph with a new op on each output, so that nothing else uses the outputs."""
     return [mul(v, v) for v in outputs]
 
 
 def pytensor_graph(given: Sequence[Any], outputs: Sequence[Any]) -> Any:
-    """The graph in PyTensor's classes, with its handler of destructive ops; None where that refuses."""
+    """Builds the graph with PyTensor's classes and its handler, or returns None if that rejects it."""
 
     def theirs_of(op: Any, count: int) -> Any:
         class Theirs(Op):

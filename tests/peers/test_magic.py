@@ -1,4 +1,4 @@
-"""Cells of C: %%cwrapjit and %cwrapjit, in a shell of this process and in real kernels."""
+"""Tests cells of C, %%cwrapjit and %cwrapjit, in a shell of this process and in real kernels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Done(NamedTuple):
 
 
 class Session:
-    """A shell with the extension, as a terminal has it."""
+    """A terminal's shell with the extension."""
 
     def __init__(self, shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
         self.shell, self.capsys = shell, capsys
@@ -50,13 +50,13 @@ class Session:
         return Done(done.error_before_exec or done.error_in_exec, COLOURS.sub("", said.out + said.err))
 
     def good(self, text: str, cell_id: str | None = None) -> str:
-        """Runs a cell that must not fail: what it said."""
+        """Runs a cell that must not fail, and returns its output."""
         done = self.run(text, cell_id)
         assert done.error is None, done.printed
         return done.printed
 
     def refuses(self, text: str, cell_id: str | None = None) -> str:
-        """Runs a cell that must fail with one line."""
+        """Runs a cell that must fail with a message of one line, and returns that."""
         from IPython.core.error import UsageError
 
         done = self.run(text, cell_id)
@@ -65,7 +65,7 @@ class Session:
         return done.printed
 
     def fails(self, text: str, cell_id: str | None = None) -> list[str]:
-        """Runs a cell of C that must not compile: the lines that are shown."""
+        """Runs a cell of C that must not compile, and returns the lines of output."""
         done = self.run(text, cell_id)
         assert type(done.error) is cwrapjit.CompileError, done
         return done.lines
@@ -85,7 +85,7 @@ def session(
     shell = InteractiveShell.instance(config=settings)
     made = Session(shell, capsys)
     made.good("import numpy as np\n%load_ext cwrapjit")
-    monkeypatch.setattr(remarks, "PATIENCE", 600.0)  # however slow the compiler is
+    monkeypatch.setattr(remarks, "PATIENCE", 600.0)  # enough for any compiler
     yield made
     for check in [each for each in threading.enumerate() if each.name == "cwrapjit-check"]:
         check.join()
@@ -276,11 +276,11 @@ def test_help(session: Session) -> None:
         assert f"  {magic} [-I FOLDER]" in said
 
 
-# ---- which names are gone ---------------------------------------------------------------------------
+# ---- names that a failed cell removes ---------------------------------------------------------------
 
 
 def ready(session: Session) -> set[str]:
-    """The names of one letter that are bound."""
+    """Returns the bound names of one letter."""
     return {name for name, value in session.names.items() if len(name) == 1 and name != "_" and value}
 
 
@@ -308,7 +308,7 @@ def test_a_cell_that_is_run_again_replaces_what_it_had_bound(session: Session) -
     session.good(f"%%cwrapjit\n{GOOD.format('f')}\n{GOOD.format('g')}", "a")
     session.good(f"%%cwrapjit\n{GOOD.format('h')}", "a")
     assert ready(session) == {"h"}
-    session.good(f"%%cwrapjit\n{GOOD.format('h')}", "b")  # now h is b's
+    session.good(f"%%cwrapjit\n{GOOD.format('h')}", "b")  # now b owns h
     session.fails(f"%%cwrapjit\n{BAD.format('h')}", "a")
     assert ready(session) == {"h"}
 
@@ -670,7 +670,7 @@ def test_the_listing_is_html_without_scripts(session: Session, monkeypatch: pyte
 
 # ---- real kernels -----------------------------------------------------------------------------------
 
-# A process of its own, as warnings of the notebook's parts are none of ours.
+# Runs in its own process, as the notebook packages' warnings are not ours.
 RUN = """
 import json, sys
 import nbformat
@@ -692,7 +692,7 @@ print(json.dumps([stopped, [cell.get("outputs", []) for cell in notebook.cells]]
 
 
 def run_notebook(source: list[str] | str, stops: bool = False) -> tuple[bool, list[Any]]:
-    """Whether it stopped at an error, and what is below each of its cells."""
+    """Returns whether it stopped at an error, and the output of each cell."""
     stopped, outputs = json.loads(python(RUN, json.dumps([source, stops])).stdout.splitlines()[-1])
     return stopped, outputs
 

@@ -1,4 +1,4 @@
-"""A real notebook: what cells print, how a fault in C text looks in one; IPython's `f?`; the bar of tqdm."""
+"""Tests a real notebook: what cells print, how a fault in C text looks; IPython's `f?`; tqdm's bar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from helpers import python
 
 import cwrapjit
 
-# A process of its own, as warnings of the notebook's parts are none of ours.
+# Runs in its own process, as the notebook packages' warnings are not ours.
 RUN = """
 import json, sys
 import nbformat
@@ -52,7 +52,7 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 @pytest.fixture(scope="module")
 def outputs() -> list[Any]:
-    """What each of the cells has under it."""
+    """Returns the outputs of each cell."""
     cells = [DEFINE, PRINTS, "f(np.arange(2.0))[1]", FAULT, 'print("alive")']
     done: list[Any] = json.loads(python(RUN, json.dumps(cells)).stdout)
     return done
@@ -152,7 +152,7 @@ def test_in_ipython(tmp_path: Path) -> None:
 
 # ---- progress --------------------------------------------------------------------------------------
 
-COUNT = 300  # slices of one millisecond
+COUNT = 300  # slices, of one millisecond each
 
 
 @pytest.mark.row("U07")

@@ -1,4 +1,4 @@
-"""An OpenBLAS from PyPI, by its header and by declarations, gives what NumPy gives."""
+"""Tests an OpenBLAS from PyPI, by its header and by declarations, against NumPy."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ VECTORS = st.tuples(
 
 
 def vector(rng: np.random.Generator, length: int, step: int, dtype: type) -> np.ndarray:
-    """Numbers whose sums are exact, `step` items apart."""
+    """Returns integers, whose sums are exact, `step` items apart."""
     whole = rng.integers(-8, 9, max(length, 1) * abs(step)).astype(dtype)
     return whole[::step][:length]
 
@@ -55,7 +55,7 @@ def vector(rng: np.random.Generator, length: int, step: int, dtype: type) -> np.
 def matrix(
     rng: np.random.Generator, shape: tuple[int, int], order: str, extra: int, dtype: type
 ) -> np.ndarray:
-    """A matrix in a wider one: its rows, or columns for order F, are `extra` items apart."""
+    """Returns a matrix in a wider one: rows, or columns for order F, are `extra` items apart."""
     m, n = shape if order == "C" else shape[::-1]
     made = rng.integers(-8, 9, (m, n + extra)).astype(dtype)[:, :n]
     return made if order == "C" else made.T

@@ -1,4 +1,4 @@
-"""Pages of docs/ that need other packages print what they promise, and all of them make a site."""
+"""Tests that pages of docs/ that need other packages print what they promise, and that the site builds."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import cwrapjit.graph as cg
 @pytest.mark.row("U12")
 @pytest.mark.parametrize("page", [*filter(documents.needs_peers, documents.pages())])
 def test_pages_print_what_they_promise(page: str, tmp_path: Path) -> None:
-    """In a process of its own, as other packages start threads."""
+    """Runs in its own process, as other packages start threads."""
     command = [sys.executable, documents.__file__, str(documents.DOCS / page)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def public_names() -> list[str]:
-    """What the reference has to hold: all that can be imported, and what the callables' classes have."""
+    """Returns the names that the API reference must have: all public ones, with attributes of classes."""
     classes = [cwrapjit.Function, cwrapjit.module, cwrapjit.Config, cg.Graph, cg.BoundGraph]
     of_classes = [(each, name) for each in classes for name in vars(each) if not name.startswith("_")]
     return [

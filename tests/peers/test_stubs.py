@@ -1,4 +1,4 @@
-"""The type stubs say what the package really has, and programs that use it pass mypy --strict."""
+"""Tests that the type stubs match the package, and that programs that use it pass mypy --strict."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ own: object = cj.library("own", source="int one(void) { return 1; }").one
 
 
 def run(folder: pathlib.Path, *arguments: str) -> str:
-    """What a tool of mypy says; it must have nothing to complain about."""
+    """Returns the output of one of mypy's tools, which must find no fault."""
     env = dict(os.environ)
-    if PACKAGE.parent.name != "site-packages":  # which mypy knows, and refuses there
+    if PACKAGE.parent.name != "site-packages":  # mypy knows that folder, and rejects it
         env["MYPYPATH"] = str(PACKAGE.parent)
     done = subprocess.run(
         [sys.executable, "-m", *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=1200
@@ -77,7 +77,7 @@ def run(folder: pathlib.Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Where mypy keeps what it has read of NumPy, too."""
+    """Returns a folder that also has mypy's cache of NumPy."""
     return tmp_path_factory.mktemp("mypy")
 
 

@@ -1,4 +1,4 @@
-"""Functions on their way by other people's means: cloudpickle, joblib, processes of each kind."""
+"""Tests functions sent by other packages: cloudpickle, joblib, and all kinds of processes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def things() -> list[Any]:
 
 
 def use(found: list[Any]) -> list[Any]:
-    """What all of these compute; in another process, too."""
+    """Calls all objects, here or in another process, and returns the results."""
     vectorized, function, module, kernel, total, member, library, graph = found
     assert module.excess is function and library.excess is member
     return [
@@ -53,7 +53,7 @@ def test_processes_compute_the_same(method: str) -> None:
     context = multiprocessing.get_context(method)
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
         assert pool.submit(use, made).result() == use(made)
-        assert pool.submit(pickle.dumps, made[0]).result() == pickle.dumps(made[0])  # there and back
+        assert pool.submit(pickle.dumps, made[0]).result() == pickle.dumps(made[0])  # from there and back
 
 
 @pytest.mark.row("U05")

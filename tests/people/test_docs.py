@@ -1,4 +1,4 @@
-"""README.md and pages of docs/ print what they promise. SECURITY.md: what is code, and what is started."""
+"""Tests that README.md and docs/ print what they promise, and SECURITY.md: what is code, what is started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import cwrapjit
 
 ROOT, DOCS = documents.ROOT, documents.DOCS
 
-# Pages that show what the cc tier does.
+# These pages show results of the cc tier.
 WANT_COMPILER = ("errors.md", "how.md", "speed.md")
 
 
@@ -47,7 +47,7 @@ def test_links_of_the_readme_lead_somewhere() -> None:
 
 
 def is_there(file: str, anchor: str) -> bool:
-    """A file, with a title of that name where the link asks for one."""
+    """Returns whether the file exists, and has a title for the anchor if there is one."""
     path = ROOT / file
     if not anchor or not path.exists():
         return path.exists()
@@ -147,7 +147,7 @@ def test_pages_with_code_are_the_only_ones_that_can_be_written_and_executed() ->
     assert int(dropped) <= 256, "1 MiB at most stays for the next function"
 
 
-# Text that would be code wherever it were not taken for text.
+# This text would become code wherever it is not treated as text.
 EVIL = '"; } */ int evil(void) { return 1; } // \\\n#error evil\n??/ \\" %s %n {0} \\n \t é'
 
 

@@ -1,4 +1,4 @@
-"""What people see: repr() in one line, _repr_html_() of everything, help(), signatures, `f?` and `f??`."""
+"""Tests what users see: repr() in one line, _repr_html_(), help(), signatures, `f?` and `f??`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HOSTILE = """<script>alert("1")</script> & 'quotes' ]]> é 漢 \u202e \x1b[31m \
 
 
 def tree(shown: Any) -> ElementTree.Element:
-    """What a notebook gets, which must be sound."""
+    """Returns the HTML for notebooks as a tree, after checking that it is safe."""
     made = shown._repr_html_()
     made.encode()
     root = ElementTree.fromstring(made)
@@ -47,12 +47,12 @@ def tree(shown: Any) -> ElementTree.Element:
 
 
 def words(shown: Any) -> str:
-    """All of its text, as people read it."""
+    """Returns its text without tags."""
     return "\n".join(" ".join(each.split()) for each in tree(shown).itertext())
 
 
 def facts(shown: Any) -> dict[str, str]:
-    """The first table, of names and values."""
+    """Returns its first table, of names and values."""
     rows = tree(shown).findall("./table/tr")
     return {"".join(row[0].itertext()): "\n".join(row[1].itertext()) for row in rows}
 
@@ -110,7 +110,7 @@ def test_all_calls_are_counted() -> None:
         f(a, np.arange(4.0))
     assert facts(f)["calls"] == "303"
     windows = wrap(((3,),), (), "item__output() = item__a(1); return true;", windows={"a": (3,)})
-    for length in (2, 5, 1000):  # nothing, little and nearly everything lies inside
+    for length in (2, 5, 1000):  # no window, some, or nearly all lie inside
         windows(np.arange(float(length)))
     assert facts(windows)["calls"] == "3"
 
@@ -326,7 +326,7 @@ def test_objects_that_are_none_yet_can_be_looked_at() -> None:
         tree(made)
     tree(m)
     f = inner()
-    gc.collect()  # its module is gone
+    gc.collect()  # frees its module
     assert "lib.inner" in words(f)
     with pytest.raises(TypeError, match="int"):
         html(3)
@@ -353,7 +353,7 @@ def test_looking_goes_on_while_tiers_change() -> None:
     assert looked and all(ElementTree.fromstring(each) is not None for each in set(looked))
 
 
-# ---- objects of C's ----------------------------------------------------------------------------------------
+# ---- C objects ---------------------------------------------------------------------------------------------
 
 OBJECTS = r"""
     #include <stdlib.h>
@@ -408,7 +408,7 @@ def test_instances_show_their_members(objects: Any) -> None:
     assert repr(lib.mixed(1, i=0, p=2)) == "mixed(kind=1, <union i=0, f=0.0>, p=2, q=0)"
     one = lib.node(1)
     two = lib.node(2, one)
-    one.next = two  # a circle
+    one.next = two  # makes a cycle
     assert repr(one) == f"node(value=1, next=<struct node * at {hex(two.address)}>)"
     assert repr(lib.node()) == "node(value=0, next=NULL)"
 
@@ -495,15 +495,15 @@ SVG = """<?xml version="1.0"?>
 
 
 def picture(shown: Any) -> str:
-    """What the page's image is made of."""
+    """Returns the SVG text of the image."""
     (image,) = tree(shown).iter("img")
     return base64.b64decode(image.get("src", "").removeprefix("data:image/svg+xml;base64,")).decode()
 
 
 @pytest.fixture
 def dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Puts a script in the place of Graphviz; it gets the graph in a file beside it, `given`."""
-    monkeypatch.setattr(drawing, "SECONDS", 60.0)  # on a busy machine, too
+    """Replaces Graphviz by a script, which gets the graph in the file `given` beside it."""
+    monkeypatch.setattr(drawing, "SECONDS", 60.0)  # enough for a busy machine
     monkeypatch.setattr(drawing, "_gave_up", set())
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -540,7 +540,7 @@ def test_a_graph_is_drawn(dot: Callable[[str], Path], tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed (apt install graphviz)")
 @pytest.mark.plain("Graphviz itself would run with sanitizers, too")
 def test_graphviz_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing, "SECONDS", 60.0)  # on a busy machine, too
+    monkeypatch.setattr(drawing, "SECONDS", 60.0)  # enough for a busy machine
     monkeypatch.setattr(drawing, "_gave_up", set())
     drawn = ElementTree.fromstring(picture(graph()))
     assert {"multiply", "add", "x: float64", "1.0"} <= {each.text for each in drawn.findall(".//{*}text")}
@@ -562,9 +562,9 @@ def test_nobody_waits_long_for_graphviz(dot: Callable[[str], Path], monkeypatch:
     given = dot("echo >> $0.starts; exec sleep 10000")
     monkeypatch.setattr(drawing, "SECONDS", 0.1)
     for _ in range(3):
-        assert "2 nodes" in words(graph())  # hours, if anybody waited
+        assert "2 nodes" in words(graph())  # waiting would take hours
     program = given.parent / "bin" / "dot"
-    assert drawing._gave_up == {str(program)}  # nobody asks a second time
+    assert drawing._gave_up == {str(program)}  # it is not tried a second time
     starts = program.with_suffix(".starts")
     assert not starts.exists() or starts.read_text() == "\n"
 
@@ -602,7 +602,7 @@ def test_graphs_that_were_tampered_with(dot: Callable[[str], Path]) -> None:
     x = cg.float64("x")
     y = x * 2.0
     z = y + 1.0
-    y.owner.inputs[0] = z  # a circle
+    y.owner.inputs[0] = z  # makes a cycle
     assert "2 nodes" in words(z)
 
     class Odd(cg.Op):
@@ -628,7 +628,7 @@ def test_graphs_that_were_tampered_with(dot: Callable[[str], Path]) -> None:
     assert failing.run() != 0 and "TypeError" in facts(failing)["last run"]
 
 
-# ---- what Python and IPython ask ---------------------------------------------------------------------------
+# ---- questions of Python and IPython -----------------------------------------------------------------------
 
 
 GEOMETRY = """

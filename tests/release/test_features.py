@@ -1,5 +1,5 @@
-"""What is written down about the code and its tests is so: docs/features.md and the row marks of the tests,
-tests/README.md, the generated C that ARCHITECTURE.md shows, and failures of Hypothesis in tests/corpus.
+"""Tests that texts about code and tests are true: docs/features.md and the tests' row marks, tests/README.md,
+the generated C that ARCHITECTURE.md shows, and failures of Hypothesis in tests/corpus.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IDS = re.compile(r"[A-Z]\d{2}i?")
 
 
 def listed() -> dict[str, bool]:
-    """The rows of the list, and whether they are planned."""
+    """Maps the rows of the list to whether they are planned."""
     text = (TESTS.parent / "docs" / "features.md").read_text(encoding="utf-8")
     rows = LISTED.findall(text)
     assert len(rows) == len(dict(rows)), "a row is there twice"
@@ -32,7 +32,7 @@ def listed() -> dict[str, bool]:
 
 
 def marks(node: ast.AST) -> Iterator[tuple[str, list[str]]]:
-    """Names of pytest marks below a node, with the ids that they are given."""
+    """Yields the names of the pytest marks below a node, with their string arguments."""
     for call in ast.walk(node):
         if (
             isinstance(call, ast.Call)
@@ -45,7 +45,7 @@ def marks(node: ast.AST) -> Iterator[tuple[str, list[str]]]:
 
 
 def claimed_in_python(path: Path) -> set[str]:
-    """What tests claim that are not skipped as a whole."""
+    """Returns the rows that tests claim, without tests that are always skipped."""
     rows: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -60,7 +60,7 @@ def claimed_in_python(path: Path) -> set[str]:
 
 
 def claimed() -> dict[str, str]:
-    """The rows that some test claims, and a file where one does."""
+    """Maps each claimed row to a file that claims it."""
     found: dict[str, str] = {}
     for path in sorted(TESTS.rglob("*.py")):
         found.update(dict.fromkeys(claimed_in_python(path), path.name))
@@ -133,7 +133,7 @@ def inner() -> cwrapjit.Function:
 
 @pytest.mark.row("U08")
 def test_the_generated_text_is_the_one_that_was_reviewed() -> None:
-    """After a deliberate change: CWRAPJIT_UPDATE_GOLDEN=1, then look at the difference."""
+    """After an intended change set CWRAPJIT_UPDATE_GOLDEN=1, and check the difference."""
     source = inner().source
     if os.environ.get("CWRAPJIT_UPDATE_GOLDEN") == "1":
         GOLDEN.parent.mkdir(exist_ok=True)
@@ -141,7 +141,7 @@ def test_the_generated_text_is_the_one_that_was_reviewed() -> None:
     assert source == GOLDEN.read_text(encoding="utf-8")
 
 
-# ---- failures that Hypothesis found: kept, and replayed --------------------------------------------------
+# ---- failures that Hypothesis found are stored and replayed ----------------------------------------------
 
 
 FOUND = """
@@ -159,10 +159,10 @@ def test_that_is_not_random():
 
 
 def run(folder: Path, files: list[str], **variables: str) -> tuple[int, str]:
-    """pytest with the profiles of conftest.py."""
+    """Runs pytest with the profiles of conftest.py."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("CWRAPJIT_") or k == "CWRAPJIT_CC"}
     path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = clean | {"PYTHONPATH": path} | variables  # no checkout: it may not be what is tested
+    environment = clean | {"PYTHONPATH": path} | variables  # the checkout may not be the tested package
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     done = subprocess.run(
         command, capture_output=True, text=True, cwd=folder, env=environment, timeout=600, check=False
@@ -182,7 +182,7 @@ def test_a_failure_is_kept_and_replayed(tmp_path: Path) -> None:
     own = ["-p", "conftest", "test_found.py"]
     found = {"CWRAPJIT_CORPUS": str(corpus)}
     code, said = run(tmp_path, own, CWRAPJIT_REPLAY="1", **found)
-    assert code == 0 and "1 skipped, 1 deselected" in said, said  # nothing is known yet
+    assert code == 0 and "1 skipped, 1 deselected" in said, said  # no failure is stored yet
     code, said = run(tmp_path, [*own, "-k", "limit"], CWRAPJIT_EXPLORE="1", **found)
     assert code == 1 and "test_limit(\n" in said and "n=1000" in said, said
     kept = entries(corpus)

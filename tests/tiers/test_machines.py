@@ -1,4 +1,4 @@
-"""What depends on the processor, on whichever the tests run: x86-64, or arm64 (`make test-arm64`)."""
+"""Tests what depends on the processor: x86-64 or arm64 (`make test-arm64`), whichever runs the tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIERS = pytest.mark.parametrize("optimize", ["off", "eager"])
 
 
 def define(code: Any, optimize: str = "off", signature: str = "x() -> y()", **options: Any) -> Any:
-    """A function of this body; "eager" means the cc tier, and no other."""
+    """Returns a function with this body; "eager" requires the cc tier."""
     if optimize == "eager":
         compiler()
     f = wrap_signature(signature, code, optimize=optimize, **options)
@@ -38,7 +38,7 @@ def test_this_is_the_machine_that_was_asked_for() -> None:
     assert platform.machine() in ("x86_64", "aarch64")
 
 
-# ---- unary minus, which libtcc for arm64 does not always survive ---------------------------------
+# ---- unary minus, on which libtcc for arm64 may abort --------------------------------------------
 
 NEGATIONS = [
     "item__y() = 2 * item__x(); return true; item__y() = -item__x();",
@@ -53,12 +53,12 @@ NEGATIONS = [
 
 @pytest.mark.parametrize("code", NEGATIONS)
 def test_unary_minus_where_nothing_runs(code: str) -> None:
-    """On arm64 libtcc aborts on each of these as they are."""
+    """Without our rewriting, libtcc for arm64 aborts on each of these."""
     assert define(code, header="#include <math.h>\n")(3.0) == 6.0
 
 
 def test_unary_minus_that_runs() -> None:
-    """Also of zeros, whose signs it turns."""
+    """It changes the sign of zeros, too."""
     x = np.array([0.0, -0.0, 1.5, -np.inf, 5e-324])
     f = define("item__y() = -item__x() * 1 - -item__x() + -(item__x()); return true;")
     assert np.array_equal(np.signbit(define("item__y() = -item__x(); return true;")(x)), ~np.signbit(x))
@@ -67,7 +67,7 @@ def test_unary_minus_that_runs() -> None:
 
 # ---- the same bits ------------------------------------------------------------------------------------
 
-# Processors have instructions that multiply and add with one rounding; arm64 always, for float and double.
+# Processors have fused multiply-add instructions, which round once; arm64 always has, for float and double.
 FUSIBLE = {
     "a * b + c": lambda a, b, c: a * b + c,
     "a * b - c": lambda a, b, c: a * b - c,
@@ -169,7 +169,7 @@ CONDITIONS = [
 
 @TIERS
 def test_conditions_of_long_double(optimize: str) -> None:
-    """libtcc for arm64 takes each of these for false."""
+    """libtcc for arm64 takes each of these as false."""
     x = np.array([0, -0.0, 1, -3, np.nan, np.inf, np.longdouble("1e-4000"), 0.5], np.longdouble)
     for code in CONDITIONS:
         text = {np.longdouble: "item__y() = 0;\n" + code + "\nreturn true;"}
@@ -183,13 +183,13 @@ def test_conditions_of_long_double(optimize: str) -> None:
 
 @pytest.mark.quick
 def test_long_double_computes_the_same_in_both_tiers() -> None:
-    """On arm64 it is of 128 bits, for which there are no instructions: functions of libtcc's."""
+    """On arm64 it has 128 bits, and is computed by functions of libtcc."""
     x = np.array([0.0, 1.0, -1.0, 0.1, 1e10, -12345.678, 1.5, 2.0 / 3])
     assert np.array_equal(define(LONG_DOUBLES)(x), define(LONG_DOUBLES, "eager")(x))
 
 
 def test_long_double_goes_through_functions(tmp_path: pathlib.Path) -> None:
-    """Through libm's, those of a library by the system's compiler, and of C text that libtcc compiles."""
+    """The functions are libm's, and a library's, built by the system's compiler or by libtcc."""
     third = np.longdouble(1) / 3
     lib = cj.library("m", libraries=["m"])
     lib.declare("long double sqrtl(long double x); long double ldexpl(long double x, int n);")
@@ -201,7 +201,7 @@ def test_long_double_goes_through_functions(tmp_path: pathlib.Path) -> None:
         assert made.turn(3, third, 0.5, third) == third * 3 + np.longdouble(0.5) - third
 
 
-# ---- what else differs between processors ----------------------------------------------------------
+# ---- other differences between processors ----------------------------------------------------------
 
 
 @TIERS
@@ -218,7 +218,7 @@ def test_numbers_of_64_bits_become_floats_and_come_back(optimize: str) -> None:
 
 @TIERS
 def test_numbers_behind_dots(optimize: str) -> None:
-    """Each processor passes them in its own way, more than fit into registers also."""
+    """Each processor passes variadic numbers in its own way; these need more than the registers."""
     code = """
         char b[200];
         int n = snprintf(b, sizeof b, "%g %d %s %g %ld %g %g %g %g %g %g %g %d %d %d %d",
@@ -233,7 +233,7 @@ def test_numbers_behind_dots(optimize: str) -> None:
 @pytest.mark.quick
 @TIERS
 def test_alloca(optimize: str) -> None:
-    """libtcc's archive has none for arm64. A slice gives its stack back."""
+    """libtcc's archive has none for arm64. A slice frees its stack memory at its end."""
     code = """
         double *a = alloca((size_t)item__x() * sizeof *a), s = 0;
         char *b = alloca(3);
@@ -252,12 +252,12 @@ def test_alloca(optimize: str) -> None:
 
 
 def name_of(path: pathlib.Path) -> str:
-    """As the list has it: "tiers/test_machines"."""
+    """Returns the name in the list, such as "tiers/test_machines"."""
     return str(path.relative_to(HERE).with_suffix(""))
 
 
 def test_the_list_for_arm64_names_every_test_file() -> None:
-    """Each runs, or does not for a reason."""
+    """Each file runs, or has a reason not to."""
     lines = [line.split(None, 2) for line in (HERE / "arm64.txt").read_text().splitlines()]
     lines = [line for line in lines if line and line[0] != "#"]
     assert {line[0] for line in lines} == {"run", "left"}
@@ -275,7 +275,7 @@ def test_the_list_for_arm64_names_every_test_file() -> None:
 
 
 def test_the_tool_says_what_is_missing(tmp_path: pathlib.Path) -> None:
-    """All at once, and it makes nothing."""
+    """It lists everything at once, and builds nothing."""
     tool = HERE.parent / "tools" / "test_arm64.sh"
     if platform.machine() == "aarch64":
         done = subprocess.run(["/bin/sh", str(tool)], capture_output=True, text=True)
@@ -308,7 +308,7 @@ def test_long_doubles_of_libm_in_one_expression(optimize: str) -> None:
     assert np.allclose(define(code + " return true;", optimize)(x), wanted.astype(float), rtol=1e-15)
 
 
-# A child of this may be told that the machine has 32 bits, as containers of such systems are.
+# A process may be told that the machine has 32 bits, as in containers of such systems.
 OTHERWISE = """
 import ctypes
 PER_LINUX32 = 8
@@ -320,5 +320,5 @@ print(cwrapjit.library("m", libraries=["m"]).declare("double cos(double x);").co
 
 
 def test_the_machine_is_what_the_interpreter_was_built_for() -> None:
-    """Not what the kernel says."""
+    """The kernel's answer does not count."""
     assert python(OTHERWISE).stdout == "1.0\n"

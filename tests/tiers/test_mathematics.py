@@ -1,4 +1,4 @@
-"""Functions of <math.h> that are put in line: libm's values and the same bits in both tiers, vectorised."""
+"""Tests inlined functions of <math.h>: libm's values, the same bits in both tiers, vectorised."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def needs_a_compiler() -> None:
     compiler()
 
 
-_made: dict[str, Any] = {}  # by all that makes it
+_made: dict[str, Any] = {}  # keys: all arguments
 
 
 def in_tier(tier: str, expression: str, dtype: Any, count: int, output: Any = None, **options: Any) -> Any:
-    """The function of x, y, ... in one tier."""
+    """Returns the function of x, y, ... in one tier."""
     key = repr((tier, expression, dtype, count, output, options))
     if key in _made:
         return _made[key]
@@ -57,7 +57,7 @@ def in_tier(tier: str, expression: str, dtype: Any, count: int, output: Any = No
 
 
 def in_both_tiers(expression: str, dtype: Any, *arrays: Any, **options: Any) -> Any:
-    """The values of a C expression of x, y, ..., after a look at both tiers' bits."""
+    """Returns the values of a C expression of x, y, ..., after comparing the bits of both tiers."""
     results = []
     for tier in ("off", "eager"):
         f = in_tier(tier, expression, dtype, len(arrays), **options)
@@ -74,7 +74,7 @@ def in_both_tiers(expression: str, dtype: Any, *arrays: Any, **options: Any) -> 
 
 
 def spread(dtype: Any, size: int = 1000, seed: int = 1) -> Any:
-    """Borders first, then numbers of all magnitudes."""
+    """Returns special values, then numbers of all magnitudes."""
     rng = np.random.default_rng(seed)
     largest = np.finfo(dtype).maxexp
     with np.errstate(over="ignore"):
@@ -84,7 +84,7 @@ def spread(dtype: Any, size: int = 1000, seed: int = 1) -> Any:
 
 
 def of_libm(name: str, dtype: Any, *arrays: Any) -> Any:
-    """The C library's own function, called by ctypes."""
+    """Returns the results of the C library's function, called by ctypes."""
     ctype, suffix = (ctypes.c_double, "") if np.dtype(dtype) == F8 else (ctypes.c_float, "f")
     function = getattr(ctypes.CDLL("libm.so.6"), name + suffix)
     function.restype, function.argtypes = ctype, [ctype] * len(arrays)
@@ -93,7 +93,7 @@ def of_libm(name: str, dtype: Any, *arrays: Any) -> Any:
 
 
 def equal(got: Any, wanted: Any) -> None:
-    """Zeros have signs, and what is not a number has no bits."""
+    """Signs of zeros must be equal; the bits of NaNs need not."""
     np.testing.assert_array_equal(got, wanted)
     told = ~np.isnan(wanted)
     np.testing.assert_array_equal(np.signbit(got)[told], np.signbit(wanted)[told])
@@ -178,7 +178,7 @@ def test_exceptions_of_numbers_are_the_same_in_both_tiers(name: str) -> None:
 
 
 def units_off(got: float, exact: Fraction) -> float:
-    """The error, in units of the last place of the exact value."""
+    """Returns the error in units in the last place of the exact value."""
     unit = Fraction(math.ulp(float(exact)))
     return float(abs(Fraction(got) - exact) / unit)
 
@@ -186,7 +186,7 @@ def units_off(got: float, exact: Fraction) -> float:
 @pytest.mark.row("K19")
 @pytest.mark.parametrize("n", [-8, -5, -3, -2, -1, 2, 3, 4, 5, 7, 8])
 def test_whole_powers_are_rounded_once(n: int) -> None:
-    """At least as near to the exact value as libm's, which is off by 0.52 units of the last place at most."""
+    """The error is at most libm's, which is 0.52 units in the last place."""
     edge = 1020 // abs(n)
     rng = np.random.default_rng(n + 100)
     near = rng.normal(size=60)
@@ -237,7 +237,7 @@ def test_an_exponent_that_varies_gives_the_same_numbers() -> None:
 @pytest.mark.row("K19")
 @pytest.mark.parametrize("dtype", [F4, F8])
 def test_fma_rounds_once_and_nothing_else_does(dtype: Any) -> None:
-    """A text that calls fma() may have its instructions; its other products are rounded still."""
+    """A text that calls fma() may use fused instructions, but its other products must be rounded."""
     rng = np.random.default_rng(5)
     x, y, z = rng.normal(size=(3, 2000)).astype(dtype)
     suffix = "f" if dtype == F4 else ""
@@ -261,7 +261,7 @@ static inline pair product(pair a, pair b)
 
 @pytest.mark.row("K19")
 def test_fma_beside_complex_products() -> None:
-    """gcc makes fused instructions of these by itself, where it has any (tinyjit/optimize/fused_x86_64.c)."""
+    """gcc fuses such products on its own where it can (tinyjit/optimize/fused_x86_64.c)."""
     rng = np.random.default_rng(6)
     x, y = rng.normal(size=(2, 500, 16))
     text = """
@@ -279,7 +279,7 @@ def test_fma_beside_complex_products() -> None:
     np.testing.assert_array_equal(plain(x, y), fused(x, y))
 
 
-# ---- other ways to say it -----------------------------------------------------------------------------
+# ---- other ways to call them --------------------------------------------------------------------------
 
 
 @pytest.mark.row("K19")
@@ -298,7 +298,7 @@ def test_fma_beside_complex_products() -> None:
     ],
 )
 def test_however_they_are_called(header: str, expression: str) -> None:
-    """Far magnitudes are left out: sums of infinities of two signs are no numbers in either."""
+    """Large numbers are left out: a sum of infinities with two signs is NaN in any case."""
     rng = np.random.default_rng(8)
     x, y = rng.normal(size=(2, 5000)) * 4
     in_both_tiers(expression, F8, x, y, header=header)
@@ -316,7 +316,7 @@ def test_a_library_with_functions_of_its_own(tmp_path: pathlib.Path) -> None:
         assert in_both_tiers(call, F8, x, x, libraries=[library]).tolist() == [42, 42]
     powers = in_both_tiers("powf(x, 3)", F4, x, libraries=[library])
     equal(powers, of_libm("pow", F4, x, [3, 3]))
-    for libraries, number in (([library], 0), (["m"], 1)):  # a written module calls them, too
+    for libraries, number in (([library], 0), (["m"], 1)):  # a written module calls libm, too
         source = io.StringIO()
         cwrapjit.module("m", libraries=libraries).write(source)
         assert source.getvalue().count("#define pow ") == number
@@ -324,7 +324,7 @@ def test_a_library_with_functions_of_its_own(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.row("K19")
 def test_libm_among_the_libraries_changes_nothing() -> None:
-    text = "({ errno = 0; volatile double z = pow(x, 2); z = errno; })"  # these functions do not set it
+    text = "({ errno = 0; volatile double z = pow(x, 2); z = errno; })"  # pow() does not set errno
     assert in_both_tiers(text, F8, [1e300], header="#include <errno.h>", libraries=["m"]) == 0
 
 
@@ -375,7 +375,7 @@ def test_a_written_module_has_the_same_numbers(tmp_path: pathlib.Path) -> None:
 @pytest.mark.quick
 @pytest.mark.row("K19", "U09")
 def test_a_written_module_that_sees_exceptions() -> None:
-    """Its floor() is libm's, as in memory: it raises none."""
+    """Its floor() is libm's, as in memory, and raises no exceptions."""
     m = cwrapjit.module("exceptions", "", "#include <fenv.h>")
     m.function(
         "f",
@@ -402,14 +402,14 @@ FMA = ["fma(x, 2.5, x)", "fma(x, y, x * y + x)"]
 @pytest.mark.row("K19")
 @pytest.mark.parametrize("expressions", [VECTORS, FMA], ids=["all", "fma"])
 def test_they_are_vectorised(expressions: list[str], tmp_path: pathlib.Path) -> None:
-    """gcc says so of plain loops with this text and the cc tier's flags: each is in a line."""
+    """gcc reports vectorised loops by their line: loops of this text, with the cc tier's flags."""
     cc = compiler()
     said = subprocess.run([cc, "--version"], capture_output=True, text=True, check=True).stdout
     if "Free Software Foundation" not in said:
         pytest.skip("this compiler is not gcc, and says it in other words")
     flags = str(cwrapjit.show_config("dicts")["compiler flags"]).split()
     if expressions is not VECTORS:
-        flags = [flag for flag in flags if flag != "-mno-fma"]  # x86-64's
+        flags = [flag for flag in flags if flag != "-mno-fma"]  # a flag for x86-64
     head = "void loop{}(double *restrict o, const double *restrict a, const double *restrict b, long n)"
     body = "{{ for (long i = 0; i < n; i++) {{ const double x = a[i], y = b[i]; (void)y; o[i] = {}; }} }}"
     loops = [head.format(k) + body.format(text) for k, text in enumerate(expressions)]
@@ -444,7 +444,7 @@ def test_a_macro_of_the_users_takes_the_place_of_a_function(name, optimize):
         assert function(5.0) == 12
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # none, as from any other <math.h>, where it is no macro
+        warnings.simplefilter("error")  # no warning, as if <math.h> had no such macro
         define(f"#define {name}(a, b) ((a) + (b) + 5)")
     if optimize == "off":
         with pytest.warns(cwrapjit.CompileWarning, match="MINE redefined"):
@@ -455,7 +455,7 @@ def test_a_macro_of_the_users_takes_the_place_of_a_function(name, optimize):
 
 
 def rows(n: int, dtype: Any) -> Any:
-    """Rows with zeros of both signs, infinities, and in every other one what is not a number."""
+    """Returns rows with zeros of both signs and infinities; every other row has a NaN."""
     rng = np.random.default_rng(n)
     x = rng.choice([-math.inf, -2.5, -0.0, 0.0, 1.0, 7.0, math.inf], size=(40, n)).astype(dtype)
     x[1::2, :][np.arange(20), rng.integers(0, n, 20)] = math.nan
@@ -500,7 +500,7 @@ def test_the_largest_of_a_row_minds_what_is_no_number(dtype: Any, fastmath: bool
 @pytest.mark.parametrize("dtype", [F4, F8])
 def test_the_largest_of_a_row_is_found_by_vectors(dtype: Any, fastmath: bool) -> None:
     loops = extremes_of_rows(dtype, "eager", fastmath).explain().loops
-    # gcc tells the bytes of a vector, clang its lanes.
+    # gcc reports the bytes of a vector, clang its lanes.
     assert max(each["bytes"] or (each["lanes"] or 0) * np.dtype(dtype).itemsize for each in loops) >= 16
 
 
@@ -530,7 +530,7 @@ def test_the_larger_of_two_minds_what_is_no_number(sign: str, fastmath: bool) ->
 @pytest.mark.parametrize("fastmath", [False, True])
 @pytest.mark.parametrize("reduce", ["npy_maximum", "npy_minimum", "fmax", "fmin"])
 def test_extremes_of_rows_are_vectors_in_all_steps(reduce: str, fastmath: bool) -> None:
-    """The lanes of all leaves, and their folds but for the last one; and none of them calls libm."""
+    """The lanes of all leaves are vectors, and so are all joins but the last. No loop calls libm."""
     made = [
         cwrapjit.ReductionKernel(
             "T x", "T y", "x", f"{reduce}(a, b)", "y = a", None, fastmath=fastmath, optimize=tier

@@ -1,4 +1,4 @@
-"""What the system's compiler objects to reaches the user: as a warning at the next call, as tier_error."""
+"""Tests objections of the system's compiler: users get a warning at the next call, and tier_error."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from helpers import compiler, eventually, python, refuses, wrap
 import cwrapjit
 import cwrapjit.graph as cg
 
-# What libtcc takes where a double belongs, and the line that the compiler should name. Most of what is no
-# number is refused at once (test_misread.py).
+# What libtcc accepts as a double, and the line that the compiler must name. Most such values are rejected
+# earlier (test_misread.py).
 WRONG = {
     "a string": ('double v = (double)"abc";', 1),
     "a string, assigned": ('double v;\n  v = (double)"abc";', 2),
@@ -44,7 +44,7 @@ def needs_a_compiler() -> None:
 
 
 def told(call: Callable[[], Any]) -> list[Any]:
-    """The CompileWarnings of a call; other warnings are errors."""
+    """Returns the CompileWarnings of a call; other warnings are errors."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
         warnings.simplefilter("always", cwrapjit.CompileWarning)
@@ -53,7 +53,7 @@ def told(call: Callable[[], Any]) -> list[Any]:
 
 
 def eventually_told(call: Callable[[], Any]) -> list[Any]:
-    """What calls tell, of which the first begins the compiler's work."""
+    """Repeats a call until it warns, and returns the warnings. The first call starts the compiler."""
     found: list[Any] = []
     eventually(lambda: bool(found.extend(told(call)) or found))
     return found
@@ -93,7 +93,7 @@ def test_a_value_of_a_wrong_kind_is_told_at_the_next_call(kind: str) -> None:
 
 @pytest.mark.row("G13")
 def test_it_is_told_of_the_text_as_it_is_written() -> None:
-    """Not of the one with hidden divisors: see tinyjit/read/divisors.h."""
+    """The warning shows the user's text, not the one with hidden divisors (tinyjit/read/divisors.h)."""
     found = []
     for sign in "*/%-+":
         text = f'int i = 0 {sign} (int)item__a(); double v = (double)"abc" + i;'
@@ -188,7 +188,7 @@ def test_code_that_was_dropped_tells_nobody() -> None:
     assert told(drop) == []
 
 
-# ---- what else keeps a function in its tcc tier --------------------------------------------------
+# ---- other reasons to stay in the tcc tier -------------------------------------------------------
 
 
 def plain(text: str = "", **options: Any) -> Any:
@@ -254,7 +254,7 @@ def test_auto_without_any_compiler() -> None:
 
 
 def wrong_op(text: str = 'double v = (double)"abc";', **options: Any) -> FilledOp:
-    """Its text is no other op's."""
+    """Returns an op with a unique text."""
     return FilledOp(f"{{z}} = {{x}};\n{text} /* {time.monotonic_ns()} */", name="Wrong", **options)
 
 
@@ -462,7 +462,7 @@ def test_a_folder_may_change_and_a_source_may_go(
 
 
 def said(found: Any) -> list[tuple[str, int, str]]:
-    """Where it says something."""
+    """Returns file, line and text of each warning."""
     assert all(type(each) is cwrapjit.CompileWarning and str(each) == each.msg for each in found)
     return sorted((each.filename, each.lineno, each.text.strip()) for each in found)
 
@@ -556,7 +556,7 @@ def test_diagnose_of_libraries(tmp_path: pathlib.Path) -> None:
         tmp_path, '#include <stdio.h>\nint g(int x)\n{\n    return printf("%s", x);\n}\n', "other.c"
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cwrapjit.CompileWarning)  # libtcc's own
+        warnings.simplefilter("ignore", cwrapjit.CompileWarning)  # of libtcc
         lib = cwrapjit.library(
             "lib", sources=[one, other], header="static inline int h(void)\n{ int u; return u; }"
         )
@@ -567,9 +567,9 @@ def test_diagnose_of_libraries(tmp_path: pathlib.Path) -> None:
     ]
 
 
-# ---- what old compilers only warn of -------------------------------------------------------------------
+# ---- faults about which old compilers only warn --------------------------------------------------------
 
-# In a file that is included: libtcc says nothing of it there, or warns.
+# These are in an included file, where libtcc warns or says nothing.
 LENIENT = {
     "implicit int": "static const v = 2.5;",
     "pasted": "#define PASTE(a, b) a##b\nPASTE(con, st) v = 2.5;",
@@ -585,7 +585,7 @@ def test_what_computes_something_else_in_an_included_file_is_told(kind: str, tmp
     line = LENIENT[kind].count("\n") + 2
     header = f'#include "{path}"'
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cwrapjit.CompileWarning)  # libtcc's own
+        warnings.simplefilter("ignore", cwrapjit.CompileWarning)  # of libtcc
         f = wrap(((),), (), "item__output() = v * item__a(); return true;", header=header)
         source = write(tmp_path, f"{header}\ndouble scaled(double x) {{ return v * x; }}\n")
         scaled = cwrapjit.library("lib", sources=[source]).function("double scaled(double x)")
@@ -604,7 +604,7 @@ def test_systems_headers_and_const_are_not_hit(which: str, monkeypatch: pytest.M
     monkeypatch.setattr(cwrapjit.config, "compiler", which)
     headers = "stdlib stdio math pthread signal sys/stat unistd wchar".split()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cwrapjit.CompileWarning)  # libtcc's own
+        warnings.simplefilter("ignore", cwrapjit.CompileWarning)  # of libtcc
         f = wrap(((),), (), "const double c = item__a(); double *p = &c; item__output() = *p; return true;",
               header="".join(f"#include <{each}.h>\n" for each in headers))  # fmt: skip
     with warnings.catch_warnings():

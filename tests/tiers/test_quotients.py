@@ -1,5 +1,5 @@
-"""Quotients and remainders of signed integers are the same in both tiers, and trap on no defined values.
-So is what is subtracted from zero."""
+"""Tests that integer quotients and remainders, and differences from zero, are the same in both tiers, and
+trap only if undefined."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import cwrapjit
 
 pytestmark = [pytest.mark.row("G08"), pytest.mark.compiler("compares both tiers")]
 
-# gcc turns -(a / b) into a / -b with -fwrapv: of the most negative a and b == 1, that is a trap.
+# With -fwrapv gcc turns -(a / b) into a / -b: a trap for the most negative a and b == 1.
 FORMS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "-(x / {d})": lambda q, r, x: -q,
     "~(x / {d}) + x": lambda q, r, x: ~q + x,
@@ -29,7 +29,7 @@ DIVISORS: dict[str, Callable[[Any, Any], Any]] = {
     "(T)(2 * y + 1)": lambda x, y: 2 * y + 1,
     "- - (y + 1)": lambda x, y: y + 1,
     "COUNT(y)": lambda x, y: y + 1,
-    "(6 / (1 / (y + 1) + 1) + y)": lambda x, y: 6 // (1 // (y + 1) + 1) + y,  # divisors in divisors
+    "(6 / (1 / (y + 1) + 1) + y)": lambda x, y: 6 // (1 // (y + 1) + 1) + y,  # nested divisors
 }
 MACROS = "#define QUOTIENT(a, b) ((a) / (b))\n#define COUNT(n) ((n) + 1)\n"
 
@@ -42,7 +42,7 @@ def test_both_tiers_divide_alike(name: str) -> None:
     wide, by = np.broadcast_arrays(x.astype(object), y.astype(object))
     for divisor, value in DIVISORS.items():
         d = value(wide, by)
-        q = np.sign(wide) * (abs(wide) // d)  # as C rounds
+        q = np.sign(wide) * (abs(wide) // d)  # rounded as in C
         lines = "".join(f"*out{i} = {form.format(d=divisor)};" for i, form in enumerate(FORMS))
         outs = "".join(f", OUT T *out{i}" for i in range(len(FORMS)))
         text = f"#define T npy_{name}\n{MACROS}void f(T x, T y{outs}) {{ {lines} }}"
@@ -54,7 +54,7 @@ def test_both_tiers_divide_alike(name: str) -> None:
 
 
 def test_divisors_in_macros_of_functions_of_arrays() -> None:
-    """Loops over arrays come with conditions of their own, in which there is no macro of the text's."""
+    """Loops over arrays have conditions of their own, which contain no macro of the text."""
     text = f"""#define T int
         {MACROS}void f(int n, const T x[n], const T y[n], OUT T q[n])
         {{ for (int i = 0; i < n; i++) q[i] = -QUOTIENT(x[i], COUNT(y[i])); }}"""
@@ -71,7 +71,7 @@ def test_divisors_in_macros_of_functions_of_arrays() -> None:
     ["0.0 - fabs(x)", "0.0 - i", "0. - (float)i", "0.0f - i", "0 - fabs(x)", "0e1 + -fabs(x)", "NEGATED(x)"],
 )
 def test_zero_less_zero_is_zero(form: str) -> None:
-    """gcc 12 makes -fabs(x) of 0.0 - fabs(x), which is -0.0."""
+    """gcc 12 turns 0.0 - fabs(x) into -fabs(x), which is -0.0 for 0."""
     text = f"""#define NEGATED(x) (0.0 - fabs(x))
         double f(double x, int i) {{ (void)x, (void)i; return {form}; }}"""
     x = np.array([0.0, -0.0, 2.0])
@@ -83,7 +83,7 @@ def test_zero_less_zero_is_zero(form: str) -> None:
 
 
 def test_constant_divisors_stay_constant() -> None:
-    """Where C wants a constant, and in loops, which are as quick as before."""
+    """C may need a constant there, and loops must not become slower."""
     f = cwrapjit.vectorize(
         """
         #define UP(n, m) (((n) + (m) - 1) / (m))

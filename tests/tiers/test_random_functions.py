@@ -1,9 +1,8 @@
-"""Random C functions give what a plain reading of them gives, in both tiers.
+"""Tests random C functions against a plain reference, in both tiers.
 
-Each function is written twice: as a user would, and as text that leaves a compiler nothing to conclude,
-where integers wrap around as unsigned ones and each quotient is a call. The system's compiler makes the
-reference of that, at -O0. Nothing in them is undefined with -fwrapv: no division by zero or of the least
-number by -1, no shift too far.
+Each function is written twice: as users write it, and as text without room for conclusions, in which integers
+wrap around as unsigned ones and quotients are calls. The system's compiler builds that as the reference, at
+-O0. With -fwrapv all is defined: no division by zero, or of the least number by -1, and no shift too far.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ import cwrapjit
 pytestmark = [pytest.mark.row("G08"), pytest.mark.compiler("compares both tiers with it")]
 
 TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
-AT_ONCE = 25  # functions in a text
-MANY = 10_000  # functions of a type, in the soak test
+AT_ONCE = 25  # functions per text
+MANY = 10_000  # functions per type in the soak test
 PARTS = 8
 
 EDGES = {
@@ -44,11 +43,11 @@ RUN = """
 void run(long count, const T *x, T *r) { for (long i = 0; i < count; i++) all(x + 3 * i, r + %d * i); }
 """
 
-Pair = tuple[str, str]  # as a user writes it, and for the reference
+Pair = tuple[str, str]  # the user's text and the reference's
 
 
 class Maker:
-    """Writes functions of x, y and z, all of one type T."""
+    """Writes functions of x, y and z of one type T."""
 
     def __init__(self, seed: int, name: str) -> None:
         self.random = random.Random(f"{seed} {name}")
@@ -56,7 +55,7 @@ class Maker:
         self.bits = int(name[-2:])
         self.suffix = {"int64": "L", "float32": "f"}.get(name, "")
         self.names = ["x", "y", "z"]
-        # gcc 12 takes (-a) / b for -(a / b) where it has that: another number, if a is the least one.
+        # gcc 12 turns -(a / b) into (-a) / b, which differs for the least a.
         self.divides = False
 
     def pick(self, *choices: Any) -> Any:
@@ -121,7 +120,7 @@ class Maker:
         return f"({a[0]} {kind} {b[0]})", f"({a[1]} {kind} {b[1]})"
 
     def divisor(self, b: Pair) -> Pair:
-        """What is neither 0 nor -1."""
+        """Returns an expression that is neither 0 nor -1."""
         kind = self.pick("constant", "small", "negative", "chosen", "odd")
         if kind == "constant":
             text = f"{self.pick(2, 3, 7, 8, 10, 64, 1000)}{self.suffix}"
@@ -136,7 +135,7 @@ class Maker:
         kind = self.pick("+", "-", "*", "/", "+", "-", "*", "minus", "call")
         known = [re.search(r"\b[xyzab]\b|^-?[\d.e-]*[1-9]", each[0]) for each in (a, b)]
         if kind in ("+", "-") and not (known[1] and (known[0] or a[0] == f"0.0{self.suffix}")):
-            kind = "*"  # gcc 12 makes -fabs(x) + 0.0 a -fabs(x), and so with a zero in front that is computed
+            kind = "*"  # gcc 12 turns -fabs(x) + 0.0 into -fabs(x), also with a computed zero in front
         if kind in ("+", "-"):
             return f"({a[0]} {kind} {b[0]})", f"{'plus' if kind == '+' else 'minus'}({a[1]}, {b[1]})"
         if kind == "call":
@@ -187,7 +186,7 @@ class Maker:
 
 
 def arguments(name: str) -> np.ndarray[Any, Any]:
-    """Rows of x, y and z: each edge value with each, some at random."""
+    """Returns rows of x, y and z: all combinations of edge values, then random ones."""
     rng, kind = np.random.default_rng(1), np.dtype(name)
     edges = list(EDGES["i" if kind.kind == "i" else "f"])
     if kind.kind == "i":
@@ -202,7 +201,7 @@ def arguments(name: str) -> np.ndarray[Any, Any]:
 
 
 def compare(name: str, seed: int, folder: pathlib.Path) -> None:
-    """The functions of one text, over all arguments."""
+    """Compares the functions of one text for all arguments."""
     ctype, maker = TYPES[name], Maker(seed, name)
     functions = [maker.function(f"f{k}") for k in range(AT_ONCE)]
     calls = " ".join(f"r[{k}] = f{k}(x[0], x[1], x[2]);" for k in range(AT_ONCE))
@@ -234,9 +233,7 @@ def compare(name: str, seed: int, folder: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_both_tiers_and_a_plain_reading_agree(name: str, tmp_path: pathlib.Path) -> None:
-    compare(
-        name, 9, tmp_path
-    )  # among them -(x / d), which gcc makes a trap of the least x, unless it is hidden
+    compare(name, 9, tmp_path)  # the -(x / d) of some would trap for the least x if it were not hidden
 
 
 @pytest.mark.soak("compiles 40,000 functions three times")

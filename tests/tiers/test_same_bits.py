@@ -1,10 +1,9 @@
-"""Both tiers give the same bits: what libtcc compiled against what the system's compiler made of it.
+"""Tests that libtcc's code and the system compiler's code give the same bits.
 
-Outside the promise, as in docs/speed.md: shifts by a negative or too large number, conversions of a value
-that the integer type cannot hold, and the bits inside a NaN. tests/tinyjit/c/test_bits.c has
-one expression after the other.
+Not promised (docs/speed.md): shifts by a negative or too large number, conversions of values that the integer
+type cannot represent, and the bits of a NaN. tests/tinyjit/c/test_bits.c tests single expressions.
 
-CWRAPJIT_EXPLORE=N: new random statements each time, N times as many.
+CWRAPJIT_EXPLORE=N makes N times as many random statements, new ones each time.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def needs_a_compiler() -> None:
 
 
 def numbers(dtype: Any, size: int, seed: int) -> np.ndarray[Any, Any]:
-    """Edge values of the type, then random ones of very different magnitude."""
+    """Returns edge cases of the type, then random numbers of very different magnitudes."""
     rng = np.random.default_rng(seed)
     kind = np.dtype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -57,7 +56,7 @@ def numbers(dtype: Any, size: int, seed: int) -> np.ndarray[Any, Any]:
 
 
 def pairs(dtype: Any, other: Any, size: int, seed: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Every edge value meets every edge value."""
+    """Returns two arrays in which every edge case meets every other."""
     a, b = numbers(dtype, size, seed), numbers(other, size, seed + 1)
     n = len(EDGES) + 4
     corner = np.array(list(itertools.product(range(n), range(n))))
@@ -91,7 +90,7 @@ def both(make: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
     return make(*args, optimize="eager", **options), make(*args, optimize="off", **options)
 
 
-# ---- expressions, by the dozen -----------------------------------------------------------------
+# ---- random expressions ------------------------------------------------------------------------
 
 HEADER = "#include <math.h>\n#include <stdint.h>\n"
 C_TYPE = {"float64": "double", "float32": "float"}
@@ -104,7 +103,7 @@ LIMITS = {"int64_t": 9e18, "int32_t": 2e9, "int16_t": 3e4, "int8_t": 120, "uint6
 
 
 class Grammar:
-    """Random C expressions in x (of one type) and y (of another) without undefined behaviour."""
+    """Makes random C expressions of x (of one type) and y (of another) without undefined behaviour."""
 
     def __init__(self, seed: int, x: str, y: str) -> None:
         self.random = random.Random(seed)
@@ -115,7 +114,7 @@ class Grammar:
         return self.random.choice(choices)
 
     def number(self, depth: int) -> str:
-        """A floating-point expression."""
+        """Returns a floating-point expression."""
         if depth <= 0:
             leaf = self.pick("leaf", "leaf", "leaf", "constant")
             if leaf == "leaf" and self.floats:
@@ -148,7 +147,7 @@ class Grammar:
         a, b = self.integer(depth - 1), self.integer(depth - 2)
         if shape == "op":
             return f"({a} {self.pick('+', '-', '*', '&', '|', '^')} {b})"
-        if shape == "divide":  # neither by 0 nor INT_MIN / -1
+        if shape == "divide":  # neither by 0, nor INT_MIN / -1
             return f"({a} {self.pick('/', '%')} (({b} & 0x3f) + 1))"
         if shape == "shift":
             return f"((uint64_t){a} {self.pick('<<', '>>')} ({b} & 31))"
@@ -165,7 +164,7 @@ class Grammar:
 
 
 def batch(seed: int, x: str, y: str, count: int) -> tuple[Any, Any, list[str]]:
-    """A function of two inputs with `count` outputs, each a random expression; both tiers of it."""
+    """Returns a function of two inputs with `count` outputs, each a random expression, in both tiers."""
     grammar = Grammar(seed, x, y)
     floating = [grammar.number(4) for _ in range(count // 2)]
     whole = [grammar.integer(4) for _ in range(count - count // 2)]
@@ -272,7 +271,7 @@ def test_loops_over_core_dims(what: str, prototypes: Any, body: str, shapes: Any
 
 @pytest.mark.row("G08")
 def test_aliased_memory_is_read_as_written() -> None:
-    """Type punning and pointers into the same slice: what strict aliasing would break."""
+    """Type punning and pointers into the same slice would break with strict aliasing."""
     body = """
         double x = item__a();
         uint64_t bits = *(uint64_t *)&x;
@@ -291,7 +290,7 @@ def test_aliased_memory_is_read_as_written() -> None:
 @pytest.mark.row("G08")
 @pytest.mark.parametrize("kind", ["", "volatile", "static", "const"])
 def test_tables_of_functions(kind: str) -> None:
-    """gcc loads two addresses into one vector, by an instruction with a constant at its end."""
+    """gcc loads two addresses into one vector, by an instruction that ends with a constant."""
     pointer = "*volatile" if kind == "volatile" else "*const" if kind == "const" else "*"
     storage = "static " if kind == "static" else ""
     body = f"""
@@ -311,7 +310,7 @@ def test_tables_of_functions(kind: str) -> None:
 # ---- random statements: loops, branches, switches, arrays, side effects ----------------------------------
 
 
-PROGRAMS = 4  # in one function
+PROGRAMS = 4  # per function
 EXAMPLES = 2 * int(os.environ.get("CWRAPJIT_EXPLORE", "1"))
 
 DOUBLES, INTS, BYTES = ("x", "y", "z"), ("i", "j", "k"), ("u", "v")
@@ -326,7 +325,7 @@ def constant(kind: str) -> st.SearchStrategy[str]:
 
 @st.composite
 def expression(draw: Any, kind: str, depth: int = 3) -> str:
-    """Of C whose result is defined; what libtcc computes of constants alone is not (docs/speed.md)."""
+    """Draws a defined expression of variables; libtcc's arithmetic on constants differs (docs/speed.md)."""
     variable = draw(st.sampled_from(names_of[kind]))
     if depth == 0 or draw(st.integers(0, 4)) == 0:
         return (
@@ -429,7 +428,7 @@ ALL_TYPES = (np.float64, np.float64, np.int64, np.int64, np.float64, np.int64)
 
 
 def outcome(results: Any) -> list[bytes]:
-    """All bits, but those inside of NaNs."""
+    """Returns all bits, except those of NaNs."""
     r, s = results
     return [np.where(np.isnan(r), 0.0, r).tobytes(), np.isnan(r).tobytes(), s.tobytes()]
 
@@ -449,7 +448,7 @@ def test_both_tiers_agree(programs: list[str]) -> None:
     figure("differential programs", len(programs))
 
 
-# ---- fastmath=True may round otherwise, but NaN and infinity can be told ---------------------------------
+# ---- fastmath=True may round differently, but keeps NaN and infinity -------------------------------------
 
 
 REALS = {np.float32: ("f", "FLT_MAX"), np.float64: ("", "DBL_MAX"), np.longdouble: ("l", "LDBL_MAX")}
@@ -504,7 +503,7 @@ def test_nan_and_infinity_can_be_told(dtype: Any) -> None:
 @pytest.mark.quick
 @pytest.mark.row("G15")
 def test_functions_of_libm_still_give_nan_and_infinity() -> None:
-    """Also those that compute several values at once."""
+    """This includes their versions for vectors."""
     names = ("exp", "log", "sin", "sqrt", "pow", "atan")
     code = "".join(f"item__{name}_() = {name}({'x, -2' if name == 'pow' else 'x'});" for name in names)
     f = wrap_signature(
@@ -522,12 +521,12 @@ def test_functions_of_libm_still_give_nan_and_infinity() -> None:
             assert np.allclose(result, wanted, rtol=1e-12, equal_nan=True), name
 
 
-# ---- slices that take stack, come back by longjmp or jump to computed labels -----------------------------
+# ---- slices with stack memory, longjmp, or computed labels -----------------------------------------------
 
 
 TWICE_SUM = "for (int i = 0; i < dims_slice__x[0]; i++) s += 2 * item__x(i); *t = item__y() = s; return true;"
 TAKE = "double s = 0, *t = %s; " + TWICE_SUM
-SLICES = 5_000  # times 4 KB: more stack than there is
+SLICES = 5_000  # times 4 KB is more than the stack
 
 CASES = {
     "alloca": ("#include <alloca.h>", TAKE % "alloca(4096)"),

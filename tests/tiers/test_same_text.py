@@ -1,4 +1,4 @@
-"""Both tiers read the same text: predefined macros, headers, and what lies where because of them."""
+"""Tests that both tiers read the same text: predefined macros, headers, and the layouts that follow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKED = """
 #endif
 typedef struct { char c; double d; } PACKED pair;
 """
-# Beside those that the machine's compiler knows.
+# Names besides those that the machine's compiler predefines.
 NAMES = """__TINYC__ __GNUC__ __clang__ __OPTIMIZE__ __VERSION__ __FAST_MATH__ __STDC_NO_COMPLEX__
 __STDC_NO_ATOMICS__ __STDC_HOSTED__ __FLT_EVAL_METHOD__ __SIZEOF_INT128__ __SSE2__ __AVX__ __ARM_NEON
 __COUNTER__ __BASE_FILE__
@@ -41,13 +41,13 @@ def needs_a_compiler() -> None:
 
 @pytest.fixture
 def folder(tmp_path: pathlib.Path) -> list[pathlib.Path]:
-    """With a header that compilers read in two ways."""
+    """Returns a folder with a header that compilers read in two ways."""
     (tmp_path / "pair.h").write_text(PACKED)
     return [tmp_path]
 
 
 def both(f: Any, *arguments: Any) -> Any:
-    """What both tiers give."""
+    """Returns the result, after comparing both tiers."""
     before, tier = f(*arguments), f.tier
     assert f.wait() and (tier, f.tier) == ("tcc", "cc")
     after = f(*arguments)
@@ -56,7 +56,7 @@ def both(f: Any, *arguments: Any) -> Any:
 
 
 def known(command: list[str]) -> list[str]:
-    """The macros that a compiler predefines."""
+    """Returns the macros that a compiler predefines."""
     done = subprocess.run(
         [*command, "-E", "-dM", "-"], input="", capture_output=True, text=True, check=True, timeout=60
     )
@@ -151,7 +151,7 @@ def test_fences_and_flags_are_in_both_tiers() -> None:
 
 @pytest.mark.quick
 def test_headers_of_the_system_are_read_in_both_tiers() -> None:
-    """Without GNU's macros they make names of types of what are types to gcc, and take attributes away."""
+    """Without GNU's macros they define names that are types to gcc, and remove attributes."""
     header = """
         #include <wchar.h>
         #include <unistd.h>
@@ -164,7 +164,7 @@ def test_headers_of_the_system_are_read_in_both_tiers() -> None:
 
 
 def stays(f: Any, word: str, *arguments: Any) -> Any:
-    """What the tcc tier gives, as the other one takes nothing where this word is."""
+    """Returns the tcc tier's result; the cc tier must reject a text with this word."""
     before = f(*arguments)
     assert not f.wait() and f.tier == "tcc" and word in str(f.tier_error)
     with pytest.warns(cwrapjit.CompileWarning, match=word):
@@ -235,7 +235,7 @@ def test_attributes_that_libtcc_heeds_reach_both_tiers() -> None:
     ],
 )
 def test_cookies_that_compilers_lay_out_otherwise_stay_libtccs(member: str) -> None:
-    """validate is libtcc's code in both tiers."""
+    """Both tiers run libtcc's code of validate."""
     body = "item__output() = item__a() + cookie->first + cookie->last; return true;"
     f = wrap(
         ((),), (), body, Ccode_cookie_struct=f"{member} char last;",

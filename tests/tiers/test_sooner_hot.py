@@ -1,4 +1,4 @@
-"""The first job of a function that got hot: the variant that the running call takes, alone. Then all."""
+"""Tests the first job of a hot function (only the variant that the running call takes) and the second."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def needs_a_compiler() -> None:
 
 
 class Texts:
-    """What the compiler got, in order; texts of more than one variant wait until they may go on."""
+    """Collects the compiler's texts in order. Those with several variants wait until go_on()."""
 
     def __init__(self, folder: pathlib.Path, cc: Callable[[str], pathlib.Path]) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ def test_the_running_calls_variant_comes_first_and_alone(texts: Texts) -> None:
 def test_a_call_under_way_takes_it(texts: Texts) -> None:
     slow = "if (WHO == 1) usleep(1000); item__output() = WHO + 0 * item__a(); return true;"
     f = wrap(((),), (), slow, header="int usleep(unsigned int);" + WHO)
-    got = f(np.zeros(100_000))  # minutes, if it did not
+    got = f(np.zeros(100_000))  # would take minutes otherwise
     assert got[0] == 1 and got[-1] == 2 and (np.diff(got) >= 0).all(), "once moved, never back"
     assert texts.variants()[0] == ["unit_0"]
     texts.go_on()
@@ -132,7 +132,7 @@ def test_each_input_may_be_a_scalar(texts: Texts, ninputs: int) -> None:
     f, slow = (wrap(((),) * ninputs, (), body, optimize=optimize) for optimize in ("eager", "off"))
     assert f.tier == "cc"
     made = [each for each in texts.variants()[-1] if "scalar" in each or "inplace" in each]
-    in_place = ["inplace1_0", "inplace0_0"] if ninputs == 2 else []  # the number is the scalar's
+    in_place = ["inplace1_0", "inplace0_0"] if ninputs == 2 else []  # the number names the scalar
     assert made == [f"scalar{k}_0" for k in range(ninputs)] + in_place
     for k in range(ninputs):
         given: list[Any] = [*np.random.default_rng(3).normal(size=(ninputs, 1001))]
@@ -209,9 +209,9 @@ def test_calls_of_every_kind_give_the_same_beside_it(texts: Texts) -> None:
 def test_it_goes_in_front_of_what_is_not_urgent(texts: Texts) -> None:
     f, g, data = who(), who(), np.zeros(100_000)
     assert eventually(lambda: f(data)[-1] == 2)
-    assert eventually(lambda: len(texts.variants()) == 2)  # all of f is with the compiler
+    assert eventually(lambda: len(texts.variants()) == 2)  # the compiler has all of f
     for _ in range(200):
-        g(data)  # hot meanwhile
+        g(data)  # gets hot meanwhile
     texts.go_on()
     assert f.wait() and g.wait()
     assert [len(each) for each in texts.variants()] == [1, 3, 1, 3]
@@ -224,14 +224,14 @@ def test_a_function_may_go_in_between(texts: Texts) -> None:
         f = who()
         assert eventually(lambda: f(data)[-1] == 2)
 
-    until_hot()  # all of it is with the compiler when it goes
+    until_hot()  # the compiler has all of it when it is freed
     g = who()
     assert eventually(lambda: g(data)[-1] == 2)
     texts.go_on()
     assert g.wait()
 
 
-# What the running call's text names, and what of ours then stands in front of it.
+# What the running call's text names, and a name of ours that then comes before it.
 NAMED = {
     "nothing": ("x * x", "", ""),
     "stdint": ("x + (double)(uint_least32_t)3", "", "UINT32_MAX"),

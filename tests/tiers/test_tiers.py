@@ -1,4 +1,4 @@
-"""The cc tier: when it comes, what it must not change, and what happens when it cannot come."""
+"""Tests the cc tier: when it starts, what must not change, and what happens without it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def last_failure() -> str:
     return str(cwrapjit.show_config("dicts")["last failure of the compiler"])
 
 
-# ---- when it comes -----------------------------------------------------------------------------
+# ---- when it starts ----------------------------------------------------------------------------
 
 
 @pytest.mark.row("N05")
@@ -70,7 +70,7 @@ def test_many_short_calls_count_as_well() -> None:
 
 
 def test_a_short_use_starts_nothing() -> None:
-    """A busy machine may make any call long, but not one of each of a hundred functions."""
+    """A busy machine may delay any call, but not one of each of a hundred functions."""
 
     def asks() -> bool:
         f = who()
@@ -85,7 +85,7 @@ def test_a_short_use_starts_nothing() -> None:
 def test_one_long_call_moves_over_while_it_runs(options: dict[str, Any]) -> None:
     slow = "if (WHO == 1) usleep(1000); item__output() = WHO + 0 * item__a(); return true;"
     f = wrap(((),), (), slow, header="int usleep(unsigned int);" + WHO, **options)
-    got = f(np.zeros(100_000))  # minutes, if it did not
+    got = f(np.zeros(100_000))  # would take minutes otherwise
     assert got[0] == 1, "the first slices do not wait"
     assert got[-1] == 2
     assert (np.diff(got) >= 0).all(), "once moved, never back"
@@ -109,7 +109,7 @@ def test_wait_checks_its_timeout() -> None:
     assert f.wait(timeout=600) is True
 
 
-# ---- what it must not change -------------------------------------------------------------------
+# ---- what must not change ----------------------------------------------------------------------
 
 
 @pytest.mark.quick
@@ -201,7 +201,7 @@ def test_core_dims_that_stay_become_constants_and_others_still_work() -> None:
         z = np.asfortranarray(y)[::-1]
         off = wrap((("n",), ("n",)), (), INNER, optimize="off")
         assert same(f(y, y), off(y, y)) and same(f(y, z), off(y, z)) and same(f(z, z), off(z, z))
-    wide = np.random.default_rng(1).normal(size=(50_000, 8))  # other dims, for long
+    wide = np.random.default_rng(1).normal(size=(50_000, 8))  # other dims, for a long time
     for _ in range(60):
         f(wide, wide)
     assert f.wait()
@@ -254,7 +254,7 @@ def check_calls(fast: Any, slow: Any, x: Any, y: Any) -> None:
         assert same(one, two)
 
 
-# ---- when it cannot come -----------------------------------------------------------------------
+# ---- when it cannot start ----------------------------------------------------------------------
 
 BROKEN = {
     "fails": ("echo 'cc1: error: not in the mood' >&2; exit 3", "not in the mood"),
@@ -310,7 +310,7 @@ def test_no_compiler_on_path_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: p
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.delenv("CWRAPJIT_CC", raising=False)
     f = who()
-    if cwrapjit.show_config("dicts")["compiler"].startswith("none"):  # else ziglang is installed
+    if cwrapjit.show_config("dicts")["compiler"].startswith("none"):  # otherwise ziglang is installed
         assert f.wait() is False
     assert f(0.0) in (1, 2)
 
@@ -319,10 +319,10 @@ HANGS = 'echo $$ > "$PIDS/$$"; exec sleep 1000'
 
 
 def alive(pid: int) -> bool:
-    """False for zombies as well."""
+    """Returns false for zombies, too."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):  # gone before the file was opened, or before it was read
+    except (FileNotFoundError, ProcessLookupError):  # it ended before open() or read()
         return False
 
 
@@ -372,7 +372,7 @@ def test_one_compiler_at_a_time(cc: Callable[[str], pathlib.Path], tmp_path: pat
 def test_several_compilers_at_a_time(
     cc: Callable[[str], pathlib.Path], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each waits until three are there; a fourth one would come before one of them has ended."""
+    """Each waits until three have started; a fourth would start before one of them ends."""
     log = tmp_path / "log"
     cc(f"""echo 1 >> '{log}'
 while [ $(grep -c 1 '{log}') -lt 3 ]; do sleep 0.01; done
@@ -389,7 +389,7 @@ REAL "$@"; status=$?; echo -1 >> '{log}'; exit $status""")
 @pytest.mark.plain("threads of sanitizers count as well")
 @pytest.mark.row("G07", "N25i")
 def test_a_system_that_gives_no_threads(tmp_path: pathlib.Path) -> None:
-    """wait() says no, tier_error why, and it is tried again when there are some."""
+    """wait() returns False and tier_error the reason; a later call tries again."""
     source = tmp_path / "lib.c"
     source.write_text("int one(void) { return 1; }\n")
     code = textwrap.dedent(f"""
@@ -444,7 +444,7 @@ def test_a_system_that_gives_no_threads(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.row("G10")
 def test_no_file_and_no_process_is_left(tmp_path: pathlib.Path) -> None:
-    """Only the compiler is started, and the folders that could take a file stay empty."""
+    """Only the compiler is started, and folders for files stay empty."""
     folder = tmp_path / "home"
     folder.mkdir()
     environment = {**os.environ, "HOME": str(folder), "TMPDIR": str(folder)}
@@ -487,7 +487,7 @@ def test_exit_while_a_compiler_runs(
 
 
 def test_fork_while_a_compiler_runs(cc: Callable[[str], pathlib.Path], tmp_path: pathlib.Path) -> None:
-    """The child has no background thread and no compiler; it makes its own when it needs one."""
+    """The child has no background thread and no compiler; it starts its own when it needs them."""
     gate = tmp_path / "gate"
     cc(f"while [ ! -e '{gate}' ]; do sleep 0.01; done; exec REAL \"$@\"")
     code = textwrap.dedent(f"""
@@ -548,7 +548,7 @@ def test_ctrl_c_ends_a_wait(cc: Callable[[str], pathlib.Path], pids: Callable[[]
 def test_a_signal_ends_a_wait_for_what_is_said_of_sources(
     debug: bool, cc: Callable[[str], pathlib.Path], pids: Callable[[], list[int]], tmp_path: pathlib.Path
 ) -> None:
-    """It comes when the function's own job has ended."""
+    """That job starts when the function's own has ended."""
     (tmp_path / "slow.c").write_text("double twice(double x) { return 2 * x; }")
     cc(f'case "$*" in *slow.c) kill -USR1 {os.getpid()}; {HANGS};; esac; exec REAL "$@"')
     code = "item__output() = twice(item__a()); return true;"

@@ -1,5 +1,5 @@
-"""The user's own C: header text, C files, include folders, macros, libraries and where they are found, and
-what is missing in them.
+"""Tests the user's own C: header text, C files, include folders, macros, libraries and their search, and
+errors about missing ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CALL = "item__output() = %s(item__a()); return true;"
 
 
 def calls(name: str, **kw: Any) -> Any:
-    """f(a) that gives NAME(a)."""
+    """Returns a function f(a) that calls NAME(a)."""
     kw.setdefault("header", f"double {name}(double);")
     return wrap(((),), (), CALL % name, **kw)
 
@@ -257,7 +257,7 @@ def test_a_source_that_is_not_there_is_named(tmp_path: pathlib.Path) -> None:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """libcwjthrice.so with double thrice(double), int thrice_calls, and a versioned twin."""
+    """Builds libcwjthrice.so with double thrice(double) and int thrice_calls."""
     folder = tmp_path_factory.mktemp("library")
     text = "int thrice_calls; double thrice(double x) { thrice_calls++; return 3 * x; }\n"
     return build_shared(folder, "libcwjthrice.so", text)
@@ -337,14 +337,14 @@ def test_macros_that_cannot_be(macro: Any) -> None:
     refuses(error, lambda: cwrapjit.module("t", define_macros=[macro]), "define_macros[0]", f" {macro!r}")
 
 
-# ---- libraries by the name that -l would take ------------------------------------------------------------
+# ---- libraries by the name for -l ------------------------------------------------------------------------
 
 
 HEAD = pathlib.Path(sys.executable).read_bytes()[:64]
 
 
 def fake(folder: pathlib.Path, name: str, machine: int | None = None) -> str:
-    """The head of a shared object of this machine, or of another one."""
+    """Writes the head of a shared object for this machine or another one."""
     kind = struct.pack("=H", 3)
     number = HEAD[18:20] if machine is None else struct.pack("=H", machine)
     path = folder / name
@@ -397,7 +397,7 @@ def test_scripts_that_lead_nowhere(tmp_path: pathlib.Path, script: str) -> None:
 
 def test_files(tmp_path: pathlib.Path) -> None:
     assert find_library("/any/where.so", [str(tmp_path)]) == "/any/where.so"
-    assert find_library("libzork.so.7", [str(tmp_path)]) == "libzork.so.7"  # for the loader to find or refuse
+    assert find_library("libzork.so.7", [str(tmp_path)]) == "libzork.so.7"  # the loader finds or rejects it
     assert find_library("libhere.so.7", [str(tmp_path)]) == "libhere.so.7"
     wanted = fake(tmp_path, "libhere.so.7")
     assert find_library("libhere.so.7", [str(tmp_path)]) == wanted
@@ -420,7 +420,7 @@ def test_search_path(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def cache(*entries: tuple[str, str, int]) -> bytes:
-    """The loader's cache with these: name, path, processors."""
+    """Returns a loader's cache with these entries: name, path, processors."""
     start = 48 + 24 * len(entries)
     table, strings = b"", b""
     for name, path, hwcap in entries:

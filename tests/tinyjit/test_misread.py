@@ -1,7 +1,7 @@
-"""C that libtcc reads otherwise than it is meant is refused, in every text of every front end.
+"""Tests that C that libtcc would misread is rejected, in every text of every front end.
 
-It would copy structs whole, take addresses for numbers, `const k = 2.5;` for 2, and other addresses than are
-written as numbers. What is good C means what it meant.
+libtcc would copy whole structs, take addresses for numbers, `const k = 2.5;` for 2, and change addresses that
+are written as numbers. Valid C must keep its meaning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import cwrapjit
 import cwrapjit.graph as cg
 
 STRUCT = "struct pair { double a, b; } p = {1, 2};\n"
-# The text, its line that is wrong, and what the message says of the two sides.
+# The text, its wrong line, and the message's words for both sides.
 NO_NUMBERS = {
     "item": (STRUCT + "item__output() = p;", 2, "a struct", "the double of 'item__output'"),
     "item, several lines": (STRUCT + "item__output() =\n\n  p\n;", 4, "a struct", "'item__output'"),
@@ -74,7 +74,7 @@ def refused(make: Any, file: str, line: int, *words: str) -> None:
 @pytest.mark.row("G13")
 @pytest.mark.parametrize("kind", NO_NUMBERS)
 def test_what_is_no_number_is_refused(kind: str) -> None:
-    debug = len(kind) % 2 == 0  # which makes no difference
+    debug = len(kind) % 2 == 0  # makes no difference
     text, line, *words = NO_NUMBERS[kind]
     extra = (("double", "k", "1", "d"),)
     refused(
@@ -93,7 +93,7 @@ def test_what_is_no_number_is_refused(kind: str) -> None:
     ],
 )
 def test_words_of_types_that_mean_others(word: str, renames: str) -> None:
-    """C alone knows what they stand for: what is kept in such a variable stays whole."""
+    """Only C knows their meaning; such variables must keep all digits."""
     big = 2**60 + 1
     text = f"{renames.format(word)}\n{word} f(long x) {{ {word} y = x, z[] = {{x}}; y = z[0]; return y; }}\n"
     assert cwrapjit.library("t", source=text).f(big) == big
@@ -166,7 +166,7 @@ def test_graphs_that_store(options: dict[str, Any], text: str) -> None:
     )  # fmt: skip
 
 
-# Texts of good C; they give `item__output()` the value behind them for item__a() == 2.5.
+# Valid texts, and the value of `item__output()` for item__a() == 2.5.
 GOOD = {
     "struct pair { double x, y; } v = {1, 2}, w = v; item__output() = w.y;": 2,
     "double v = 1, *q = &v, b[2] = {1, v}, (*f)(double) = fabs, w = 3; *q = 2; q = b; q[1] = 5; f = sqrt; "
@@ -210,7 +210,7 @@ GOOD = {
     "double v = 3 <= 4, w = 3 == 4, x = 3 >= 4; item__output() = v + 2 * w + 4 * x;": 1,
     "double v = 5; v += 2, v *= 3; item__output() = v;": 21,
     "double v; v = (item__output() = 2, 3); item__output() += v;": 5,
-    # What macros hide.
+    # with macros
     "double b; item__output() = LIST; b = b;": 1,
     "double v = 0; item__output() = TWICE; item__output() += v;": 3,
     "PAIR(double, v, w); v = 1; w = &v; item__output() = *w;": 1,
@@ -300,7 +300,7 @@ def test_sources_that_store(which: str, tmp_path: pathlib.Path) -> None:
 @pytest.mark.row("G13")
 @pytest.mark.parametrize("text", ["item__y() = item__x();", "long double a = item__x(); item__y() = a;"])
 def test_integers_keep_all_digits(text: str) -> None:
-    """What refuses values that are no numbers makes no double of others on their way."""
+    """Rejecting values that are no numbers must not convert others to double on the way."""
     f = wrap_signature("x() -> y()", {(np.int64, np.longdouble): text + " return true;"}, optimize="off")
     x = np.array([2**53 + 1, -(2**63) + 1, 7])
     assert np.array_equal(f(x), x.astype(np.longdouble))
@@ -310,18 +310,18 @@ def test_integers_keep_all_digits(text: str) -> None:
     assert np.array_equal(g(odd), odd.astype(np.float32)) and g(odd) == np.float32(2**60 + 2**37)
 
 
-# ---- what C once took for int, and a bare return ---------------------------------------------------------
+# ---- implicit int, and return without a value ------------------------------------------------------------
 
 
 CALL_H = "item__y() = h(1.5); return true;"
 
 
 def said(wanted: str) -> str:
-    """What the message says of that name; longer texts stand for themselves."""
+    """Returns the message about that name; longer texts are the message."""
     return f"'{wanted}' has no type" if len(wanted) == 1 else wanted
 
 
-# Statements that stand in a snippet, and the name that has no type.
+# Statements of a snippet, and the name that has no type.
 STATEMENTS = {
     "auto v = 1.5;": "v",
     "const k = 2.5;": "k",
@@ -370,7 +370,7 @@ TYPELESS = {
     "#define FUNCTION(name) static name(double x)\nFUNCTION(h) { return x * 2.5; }": "h",
     "#define FIXED(n, v) const n = v\nstatic double h(double x) { FIXED(k, 2.5); return k; }": "k",
     "#define FIXED const k = 2.5\nstatic double h(double x) { FIXED; return k; }": "k",
-    # with headers that are included
+    # with included headers
     "#include <math.h>\nstatic h(double x) { return x * 2.5; }": "h",
     '#include "some.h"\nstatic h(double x) { return x * 2.5; }': "h",
     '#include "some.h"\nh(x) double x; { return x * 2.5; }': "h",
@@ -564,7 +564,7 @@ typedef double real;
 @pytest.mark.row("G13")
 @pytest.mark.parametrize("kind", FINE)
 def test_legal_c_is_taken(kind: str, tmp_path: pathlib.Path) -> None:
-    """As a header, as a file; and gcc takes it, too."""
+    """As a header and as a file; gcc accepts it, too."""
     (tmp_path / "some.h").write_text(SOME)
     header = FINE[kind]
     f = wrap_signature("x() -> y()", CALL_H, header=header, include_dirs=[str(tmp_path)])
@@ -583,7 +583,7 @@ def test_legal_c_is_taken(kind: str, tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.row("G13")
 def test_what_hides_in_a_system_header_is_not_the_users() -> None:
-    """glibc's own headers are full of macros, of attributes and of old prototypes."""
+    """glibc's headers are full of macros, attributes and old prototypes."""
     names = ["stdio", "stdlib", "math", "string", "time", "inttypes", "wchar", "locale", "signal", "setjmp"]
     names += ["netdb", "netinet/in", "sys/socket", "sys/mman", "dirent", "regex", "search", "fcntl", "poll"]
     header = "".join(f"#include <{name}.h>\n" for name in names)
@@ -662,7 +662,7 @@ BY_NUMBER = {
 
 
 def in_high_memory() -> Any:
-    """0 to 7, above 4 GiB: the heap of an interpreter that is linked without PIE lies below."""
+    """Returns 0 to 7 above 4 GiB: the heap of an interpreter without PIE lies below."""
     memory = np.frombuffer(mmap.mmap(-1, mmap.PAGESIZE))[:8]
     memory[:] = range(8)
     return memory
@@ -693,7 +693,7 @@ def test_accesses_by_numbers_are_refused(code: str, tmp_path: pathlib.Path) -> N
 
 @pytest.mark.row("G08")
 def test_small_numbers_are_right_or_refused() -> None:
-    """libtcc keeps 31 bits for x86-64, and none for arm64. Nobody calls what it makes."""
+    """libtcc keeps 31 bits on x86-64, and none on arm64. The code does not run."""
     text = "if (item__x() > 5) { " + ACCESSES[0] + ACCESSES[3] + ACCESSES[12] + ACCESSES[13] + " }"
     if platform.machine() == "aarch64":
         refuses(cwrapjit.CompileError, lambda: define_access(text, (1 << 31) - 64), ANOTHER)
@@ -703,7 +703,7 @@ def test_small_numbers_are_right_or_refused() -> None:
 
 @pytest.mark.row("G08")
 def test_members_of_null_are_not_accessed() -> None:
-    """What offsetof() was before it was a builtin, and how headers ask for the size of a member."""
+    """So did offsetof() before it was a builtin, and so headers ask for a member's size."""
     text = "item__y() = (size_t)&((struct pair *)0)->b + sizeof(((struct pair *)0)->c); return true;"
     assert wrap_signature("x() -> y()", text, header="#include <stddef.h>\n" + PAIRS)(1.0) == 24
 

@@ -1,4 +1,4 @@
-"""The small <Python.h> and <numpy/arrayobject.h>: what snippets can do with objects and arrays."""
+"""Tests the small <Python.h> and <numpy/arrayobject.h>: what snippets can do with objects and arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INCLUDE = pathlib.Path(cwrapjit.__file__).parent / "include"
 
 
 def reader(expressions: Sequence[str], header: str = "", before: str = "", **kw: Any) -> Any:
-    """A function of `o`, or an array `a`, that gives the C expressions as integers."""
+    """Returns a function of `o`, also an array `a`, that returns C expressions as integers."""
     lines = [f"item__output({i}) = (npy_int64)({text});" for i, text in enumerate(expressions)]
     body = "\n".join(["PyArrayObject *a = (PyArrayObject *)o;", *lines, "return true;"])
     return wrap((), (len(expressions),), {np.int64: body}, extra_args=(("PyObject*", "o", "NULL", "O"),),
@@ -31,7 +31,7 @@ def reader(expressions: Sequence[str], header: str = "", before: str = "", **kw:
 
 
 def about(array: Any, expressions: Sequence[str], **kw: Any) -> list[int]:
-    """The C expressions of this object."""
+    """Returns the values of C expressions about this object."""
     return [int(value) for value in reader(expressions, **kw)(o=array)]
 
 
@@ -168,7 +168,7 @@ def test_arrays_can_be_made() -> None:
 
 @pytest.mark.row("N80")
 def test_every_declared_function_exists() -> None:
-    """Python.h and arrayobject.h promise nothing that is missing in this interpreter."""
+    """This interpreter has every function that Python.h and arrayobject.h declare."""
     for name, count in (("Python.h", 300), ("numpy/arrayobject.h", 150)):
         names = sorted(set(declared((INCLUDE / name).read_text())))
         assert len(names) >= count
@@ -197,7 +197,7 @@ def test_types_of_arrays_and_scalars_are_numpys() -> None:
 
 
 def declared(text: str) -> list[str]:
-    """The names of the functions that a header of ours declares, macros and comments apart."""
+    """Returns the functions that a header declares, without macros and comments."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).replace("\\\n", "")
     text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
     return re.findall(r"\b(_?Py\w+)\(", text)
@@ -242,10 +242,10 @@ def test_numpys_scalars_are_made_and_read() -> None:
     assert made == [7] and type(made[0]) is np.int32
 
 
-# ---- arrays and types in place: accessors as macros, members of public structs, 0-d arrays ---------------
+# ---- inline access to arrays and types: macros, members of public structs, 0-d arrays --------------------
 
 
-# What is a function of NumPy's in either case.
+# These are functions of NumPy in both cases.
 CHECKS = {
     "PyArray_Check",
     "PyArray_CheckExact",
@@ -254,7 +254,7 @@ CHECKS = {
     "PyArray_ISINTEGER",
     "PyArray_ISSIGNED",
 }
-CALLS = "#define CWJ_ARRAY_CALLS 1\n"  # in front of the header: functions in place of the macros
+CALLS = "#define CWJ_ARRAY_CALLS 1\n"  # makes the header use functions instead of macros
 ACCESSORS = {
     "PyArray_NDIM(a)": lambda a: a.ndim,
     "PyArray_SIZE(a)": lambda a: a.size,
@@ -287,13 +287,13 @@ ACCESSORS = {
 }
 
 
-# Those that hold for any array.
+# Expressions that are valid for any array.
 FIXED = [text for text in ACCESSORS if "[" not in text]
 
 
 @pytest.fixture(scope="module", params=["off", "eager"])
 def read(request: pytest.FixtureRequest) -> Any:
-    """A function of an array that gives all that holds for any."""
+    """Returns a function of an array that evaluates all expressions in FIXED."""
     f = reader(FIXED, optimize=request.param)
     has_compiler = cwrapjit._cwrapjit.optimizer()["compiler"]
     assert f.tier == ("cc" if request.param == "eager" and has_compiler else "tcc")
@@ -372,7 +372,7 @@ def test_arrays_without_axes_are_safe(optimize: str) -> None:
         optimize=optimize,
     )
     assert found == [5, 5, 5, 5, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0, 8]
-    # And one axis where two are asked for: nothing behind the strides is read.
+    # If two axes are asked for and there is one, nothing after the strides is read.
     assert about(ar(4), ["*(double *)PyArray_GETPTR2(a, 3, 7)"], optimize=optimize) == [3]
 
 
@@ -439,7 +439,7 @@ def test_members_of_arrays_and_of_dtypes() -> None:
 
 
 class Weird:
-    """A class with a dict and a name of its own."""
+    """A class with a dict and two slots."""
 
     __slots__ = ("__dict__", "one", "two")
 

@@ -1,4 +1,4 @@
-"""Builds and runs the plain C tests of tinyjit: every tests/tinyjit/c/test_*.c is a program of its own."""
+"""Builds and runs the C tests of tinyjit: every tests/tinyjit/c/test_*.c is a program."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(command: list[str | Path], **options) -> str:
 
 @pytest.fixture(scope="session")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """tinyjit and its embedded prelude, compiled once for all programs."""
+    """Compiles tinyjit and its embedded prelude once for all programs."""
     folder = tmp_path_factory.mktemp("tinyjit")
     prelude = folder / "embedded_prelude.c"
     embed = [
@@ -110,7 +110,7 @@ def build_and_run(program: Path, objects: list[Path], folder: Path) -> str:
 def said(
     request: pytest.FixtureRequest, objects: list[Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[Path, Future[str]]]:
-    """What each program says that is wanted: two at a time, those that take longest first."""
+    """Runs the selected programs, two at a time, the slowest first, and yields their outputs."""
     items = (item for item in request.session.items if isinstance(item, pytest.Function))
     wanted = [item.callspec.params["program"] for item in items if item.function is test_c_program]
     wanted.sort(key=lambda program: program.stem not in ("test_bits", "test_memory"))
@@ -121,10 +121,10 @@ def said(
         }
 
 
-@pytest.mark.row("G04")  # test_memory.c, and what others make fail
+@pytest.mark.row("G04")  # for test_memory.c and other tests of failures
 @pytest.mark.parametrize("program", [as_parameter(program) for program in PROGRAMS])
 def test_c_program(program: Path, said: dict[Path, Future[str]], objects: list[Path], tmp_path: Path) -> None:
-    first = said.pop(program, None)  # another try is a run of its own
+    first = said.pop(program, None)  # a retried test runs the program again
     text = first.result() if first else build_and_run(program, objects, tmp_path)
     for failed in re.findall(r"(\d+) allocations failed", text):
         figure("allocations failed, in C", int(failed))
@@ -133,7 +133,7 @@ def test_c_program(program: Path, said: dict[Path, Future[str]], objects: list[P
 @pytest.mark.quick
 @pytest.mark.parametrize("target", TARGETS)
 def test_fuzz_corpus(target: str, objects: list[Path], tmp_path: Path) -> None:
-    """What fuzzing began with and what it found, without a fuzzer (tools/fuzz.sh)."""
+    """Runs the first inputs and the findings of fuzzing without a fuzzer (tools/fuzz.sh)."""
     inputs = sorted((FUZZ / "corpus" / target).iterdir())
     assert inputs
     binary = tmp_path / target
