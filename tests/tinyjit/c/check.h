@@ -1,10 +1,6 @@
-/* check.h: the whole of a test framework for plain C tests.
- *
- * A test program holds `static void test_...(void)` functions that use CHECK,
- * and a main() that runs them with RUN and ends with `return check_report();`.
- * A failed CHECK prints its place and goes on; the exit status is 1 if any
- * failed.
- */
+/* check.h: the framework of the C tests. A program has functions `static void test_...(void)` that use CHECK, and a
+ * main() that calls RUN for each and ends with `return check_report();`. A failed CHECK prints its place, and the
+ * test goes on. The exit status is 1 if any failed. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -19,10 +15,10 @@ static const char *check_running = "";
     ((void)(check_count++, \
             (condition) ? 1 : check_failed(__FILE__, __LINE__, #condition, NULL, NULL)))
 
-/* Two strings that must be equal; NULL equals nothing but NULL. */
+/* The strings must be equal; NULL equals only NULL. */
 #define CHECK_STR(got, wanted) check_str(__FILE__, __LINE__, #got, (got), (wanted))
 
-/* `text` must hold `part`. */
+/* `text` must contain `part`. */
 #define CHECK_HAS(text, part) check_has(__FILE__, __LINE__, #text, (text), (part))
 
 #define RUN(test) (check_running = #test, (test)())
@@ -54,7 +50,7 @@ static inline void check_has(const char *file, int line, const char *what, const
         check_failed(file, line, what, text, part);
 }
 
-/* Prints the count and returns the exit status. */
+/* Prints the counts and returns the exit status. */
 static inline int check_report(void)
 {
     printf("%d checks, %d failed\n", check_count, check_failures);

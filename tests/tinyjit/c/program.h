@@ -1,7 +1,5 @@
-/* program.h: what the test programs share: libtcc, files of a scratch folder, one compilation, and
- * memory that runs out. The environment has TJ_TEST_LIBTCC, TJ_TEST_LIB_DIR, TJ_TEST_INCLUDE_DIR and
- * TJ_TEST_TMP, an empty folder.
- */
+/* program.h: helpers of the test programs: they open libtcc, write files, compile one text, and let memory run out.
+ * The environment must have TJ_TEST_LIBTCC, TJ_TEST_LIB_DIR, TJ_TEST_INCLUDE_DIR and TJ_TEST_TMP, an empty folder. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
@@ -31,7 +29,7 @@ static inline tj_piece piece(const char *file, const char *text)
 
 /* ---- files --------------------------------------------------------------------- */
 
-/* Good until eight more paths are asked for. */
+/* The path is valid until eight more have been returned. */
 static inline char *path_of(const char *name)
 {
     static char paths[8][4096];
@@ -41,7 +39,7 @@ static inline char *path_of(const char *name)
     return path;
 }
 
-/* A name with a folder makes the folder. */
+/* If the name has a folder, creates that, too. */
 static inline char *write_file(const char *name, const char *text)
 {
     char *path = path_of(name), *slash = strchr(name, '/') ? strrchr(path, '/') : NULL;
@@ -50,7 +48,7 @@ static inline char *write_file(const char *name, const char *text)
         mkdir(path, 0700);
         *slash = '/';
     }
-    FILE *file = fopen(path, "we"); /* no child keeps it open */
+    FILE *file = fopen(path, "we"); /* children must not inherit it */
     CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
     return path;
 }
@@ -99,7 +97,7 @@ static inline void drop_compiled(compiled *result)
     tj_error_clear(&result->error);
 }
 
-/* A function of the unit, into a variable for its address. */
+/* Stores the address of a unit's function in a variable; NULL if there is none. */
 #define FIND(unit, name, function)                                     \
     do {                                                               \
         void *found_ = (unit) ? tj_unit_symbol((unit), (name)) : NULL; \
@@ -122,7 +120,7 @@ static inline tj_environment *new_environment(const tj_environment_options *opti
 /* ---- memory that runs out ------------------------------------------------------- */
 
 static long allocations_left, blocks;
-static bool goes_on; /* only one allocation fails */
+static bool goes_on; /* true: only one allocation fails */
 
 static inline void *stingy(void *block, size_t old_size, size_t new_size)
 {
@@ -144,8 +142,8 @@ static inline void allow(long count)
     tj_set_allocator(stingy);
 }
 
-/* Runs a task with one allocation more each time, until it says that it had enough; nothing may be
- * left over. How often that was. */
+/* Runs a task with one more allocation each time, until it returns true. No block may leak. Returns the number of
+ * runs. */
 static inline long starve(bool (*task)(void *), void *context)
 {
     bool enough = false;

@@ -1,6 +1,4 @@
-/* test_basics.c: texts, errors, maps; what the compiler says, taken apart and placed in the text;
- * signature strings, and lengths that are computed.
- */
+/* test_basics.c: tests texts, errors, maps; compiler messages and their places; signatures; computed lengths. */
 #include "program.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* test_big_stack.c: what SIGABRT is while a task runs on its own stack, and behind it. */
+/* test_big_stack.c: tests the handling of SIGABRT while a task runs on its own stack, and afterwards. */
 #define _GNU_SOURCE 1
 #include "check.h"
 #include "os/big_stack.h"
@@ -42,7 +42,7 @@ static bool is_blocked(void)
     return sigismember(&now, SIGABRT);
 }
 
-/* As abort() begins. */
+/* Does the first step of abort(). */
 static void raises(void *argument)
 {
     (void)argument;
@@ -95,7 +95,7 @@ static void looks(void *argument)
     ended = 1;
 }
 
-/* Somebody saves our handler while a task runs, and puts it back when none does. */
+/* Other code saves our handler while a task runs, and sets it again when none does. */
 static void test_ours_is_put_back_by_another(void)
 {
     struct sigaction before, now;

@@ -1,9 +1,7 @@
-/* test_bits.c: both tiers give the same bits. Each expression becomes a loop that
- * libtcc and the system's compiler compile from one text, and runs over edge
- * values and random bits. NaNs are equal to each other: their payload is outside
- * of the promise, as are shifts by a negative or too large number and conversions of a value
- * that the integer type cannot hold.
- */
+/* test_bits.c: tests that both tiers give the same bits. libtcc and the system's compiler compile a loop for each
+ * expression from one text, which runs over edge values and random bits. NaNs equal each other. Not promised: the
+ * bits of a NaN, shifts by a negative or too large number, and conversions of values that the integer type cannot
+ * represent. */
 #include "program.h"
 
 #include <stdint.h>
@@ -16,8 +14,8 @@ enum {
 typedef struct type {
     const char *name;
     size_t size;
-    size_t real; /* bytes of a floating point component, or 0 */
-    const char *fits; /* a real number in this type, where it fits */
+    size_t real; /* bytes of a floating-point component, or 0 */
+    const char *fits; /* C text: a as a number that this type can represent */
 } type;
 
 static const type types[] = {{"double", 8, 8, "a"},
@@ -34,7 +32,7 @@ static const type types[] = {{"double", 8, 8, "a"},
 
 typedef struct kernel {
     const type *from, *to;
-    const char *expression; /* of a, b, c, which have the type T */
+    const char *expression; /* of a, b, c, whose type is T */
 } kernel;
 
 static const char *const real_expressions[] = {
@@ -164,7 +162,7 @@ static void add_all(void)
     for (size_t i = 0; i < LENGTH(types); i++) {
         if (types[i].real)
             add(&types[i], real_expressions, LENGTH(real_expressions), i + 1);
-        else if (i == 2 || i % 4 == 1) /* not all: the compiler takes its time */
+        else if (i == 2 || i % 4 == 1) /* not all: compiling is slow */
             add(&types[i], whole_expressions, LENGTH(whole_expressions), 1);
         for (size_t to = 0; to < LENGTH(types); to++)
             if (types[i].real || types[to].real)
@@ -336,7 +334,7 @@ static void test_bits(void)
 int main(void)
 {
     open_backend();
-    tj_optimizer_set_limits(1, 600); /* it is much text */
+    tj_optimizer_set_limits(1, 600); /* for a long text */
     RUN(test_bits);
     tj_optimizer_stop();
     return check_report();

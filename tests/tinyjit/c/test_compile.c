@@ -1,4 +1,4 @@
-/* test_compile.c: compiling, units, environments, what the compiler says. */
+/* test_compile.c: tests compiling, units, environments, and the compiler's messages. */
 #define _GNU_SOURCE 1
 #include "program.h"
 
@@ -26,7 +26,7 @@ static int call(const compiled *result, int argument)
     return function ? function(argument) : 0;
 }
 
-/* A text whose f(argument) is wanted, and that nothing is said of. */
+/* f(argument) of the text must be `wanted`, and there must be no message. */
 static void expect_value(const char *text, int argument, int wanted)
 {
     compiled r = compile(text);
@@ -57,7 +57,7 @@ static void test_values(void)
 {
     expect_value("int f(int x) { return (int)(1000 * sin((double)x)) + (int)strlen(\"abc\"); }", 1,
                  841 + 3);
-    /* Names that only macros lead to are bound in a second attempt. */
+    /* A second attempt binds names that only macros make. */
     expect_value("int toupper(int);\n#define PASTE(a, b) a##b\n"
                  "int f(int x) { return PASTE(ab, s)(x) + PASTE(to, upper)('a'); }\n",
                  -7, 7 + 'A');
@@ -69,14 +69,14 @@ static void test_values(void)
         "10000000000000000000UL\n"
         "  && (unsigned long)l == (unsigned long)d && (unsigned long)g > 9000000000000000000UL; }",
         0, 1);
-    /* alloca and va_arg of structs are in libtcc1.a. */
+    /* libtcc1.a has alloca and va_arg of structs. */
     expect_value("#include <stdarg.h>\nvoid *alloca(size_t);\n"
                  "static int sum(int n, ...) { va_list a; va_start(a, n); int s = 0;\n"
                  "  while (n--) s += va_arg(a, int); va_end(a); return s; }\n"
                  "int f(int x) { char *p = alloca(100); memset(p, x, 100);\n"
                  "  return sum(3, 1, 2, (int)p[99]); }\n",
                  4, 7);
-    /* A unit's own function wins against libc's of the same name. */
+    /* A unit's own function takes precedence over libc's. */
     expect_value("int time(int x) { return 3 * x; }\nint rand_calls;\n"
                  "int f(int x) { rand_calls++; return time(x); }",
                  4, 12);
@@ -170,7 +170,7 @@ static void test_host_hints(void)
     drop_compiled(&r);
 }
 
-/* libtcc cuts names of files; locating puts the whole name back. */
+/* libtcc truncates file names; tj_messages_locate() restores them. */
 static void test_long_file_name(void)
 {
     tj_text file = {0}, text = {0};
@@ -232,7 +232,7 @@ static void test_host_symbols(void)
     CHECK(!tj_unit_uses_host(r.unit));
     CHECK(call(&r, 5) == 15);
     drop_compiled(&r);
-    /* Reached by pasting only: found in the second attempt. */
+    /* Only ## makes the name: the second attempt binds it. */
     r = compile_in(environment, "int PyHost_Count(int);\n#define P(a) Py##a\n"
                                 "int f(int x) { return P(Host_Count)(x); }");
     CHECK(r.status == TJ_OK);
@@ -325,14 +325,14 @@ static void test_include_dirs_and_libraries(void)
     tj_environment *environment = new_environment(&options);
     compiled r =
         compile_in(environment, "#include <own_header.h>\nint f(int x) { return OWN + x; }");
-    CHECK(r.status == TJ_OK); /* a file's doubtful pointers stay a warning */
+    CHECK(r.status == TJ_OK); /* doubtful pointers in a file are only a warning */
     CHECK(r.messages.count == 1 && !first(&r)->is_error);
     CHECK(call(&r, 1) == 12);
     drop_compiled(&r);
     tj_environment_free(environment);
 }
 
-/* ---- what must not go wrong ------------------------------------------------- */
+/* ---- threads, forks, lack of memory ----------------------------------------- */
 
 static void *compile_many(void *failures)
 {
@@ -358,7 +358,7 @@ static void test_threads(void)
     }
 }
 
-/* Waits for a child, at most five minutes; its exit status, or -1. */
+/* Waits at most five minutes for a child. Returns its exit status, or -1. */
 static int wait_for(pid_t child)
 {
     int status = 0;
@@ -368,7 +368,7 @@ static int wait_for(pid_t child)
             return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         usleep(10000);
     }
-    return -1; /* left behind; the test's process group ends it */
+    return -1; /* the test's process group ends it later */
 }
 
 static void test_fork(void)
@@ -422,7 +422,7 @@ static void test_out_of_memory(void)
         "int zork(int); int f(int x) { return zork(x); }\n",
     };
     for (int i = 0; i < 3; i++) {
-        CHECK(try_task(texts[i])); /* what is remembered for good is allocated here */
+        CHECK(try_task(texts[i])); /* allocates what stays forever */
         CHECK(starve(try_task, texts[i]) > 10);
     }
 }
@@ -441,7 +441,7 @@ static void test_no_backend(void)
     CHECK(r.status == TJ_NO_BACKEND);
     drop_compiled(&r);
     open_backend();
-    CHECK(tj_backend_open("/nonexistent", "", "", &error) == TJ_OK); /* once is enough */
+    CHECK(tj_backend_open("/nonexistent", "", "", &error) == TJ_OK); /* the first call counts */
     CHECK_HAS(tj_backend_version(), "0.9.");
     CHECK(tj_backend_version() == tj_backend_version());
     tj_error_clear(&error);

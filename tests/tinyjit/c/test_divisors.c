@@ -1,4 +1,4 @@
-/* test_divisors.c: which operands are written as cwj_hidden(z, b). */
+/* test_divisors.c: tests which operands are rewritten to cwj_hidden(z, b). */
 #include "check.h"
 #include "internal.h"
 #include "read/divisors.h"
@@ -26,7 +26,7 @@ static void test_written(void)
     check_writes("{ y = 0.0 - fabs(x) + 0.f + -b[1] * (0e5L - (double)i) + 0 - c; }",
                  "{ y = 0.0 - cwj_hidden(0.0, fabs(x)) + 0.f + cwj_hidden(0.0f, -b[1]) * (0e5L - "
                  "cwj_hidden(0.0L, (double)i)) + 0 - cwj_hidden(0, c); }");
-    /* literals, constants, names of macros that may be several operands, assignments, comments */
+    /* literals, constants, macros that may expand to several operands, assignments, comments */
     const char *stays[] = {"{ y = a / 8 % 3; a /= b; a %= b; // a / b\n}",
                            "static int t[N / (M + 1)];",
                            "{ y = 0x1 - b - 10.0 + b; p[0]-b; 0.0 - 1.0; }",

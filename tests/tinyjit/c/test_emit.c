@@ -1,5 +1,4 @@
-/* test_emit.c: the checks of a spec, the text that is made of it, and the whole
- * pipeline, with memory running out at every allocation. */
+/* test_emit.c: tests the checks of a spec, its text, and all of tj_define() without memory at each allocation. */
 #include "program.h"
 
 #include <dlfcn.h>
@@ -21,7 +20,7 @@ static const tj_extra extras[] = {{"double", "scale", {"<default of scale>", "1"
                                   {"const char *", "text", {"<default of text>", "NULL", 4}, 's'},
                                   {"const int", "count", {"<default of count>", "2 + 1", 5}, 'i'}};
 
-/* A spec with one type set, whose body is `body`. */
+/* Returns a spec with one type set, whose body is `body`. */
 static tj_spec make_spec(const char *body, tj_typeset *typeset)
 {
     *typeset = (tj_typeset){f8, piece("<body>", body)};
@@ -151,7 +150,7 @@ static void test_only_what_is_named(void)
     tj_free(text);
 }
 
-/* A text that runs to its last return stands in the loop; any other does not. */
+/* A body that runs to its last `return true;` stands in the loop (direct); other bodies do not. */
 static void check_direct(const char *body, bool direct)
 {
     tj_typeset typeset;
@@ -205,7 +204,7 @@ static void test_direct_bodies(void)
         check_direct(apart[i], false);
 }
 
-/* Each #line that goes back to the generated text must say its true line. */
+/* Each #line back to the generated text must give its true line. */
 static void test_line_numbers(void)
 {
     static const char back[] = " \"<cwrapjit m.inner generated>\"";
@@ -327,7 +326,7 @@ static void test_all_faults_are_told(void)
 
 /* ---- the text for the system's compiler ------------------------------------- */
 
-/* Compiles the loops with the system's compiler. NULL on failure. */
+/* Compiles the loops with the system's compiler. Returns NULL on failure. */
 static void *build_loops(const tj_spec *spec, const tj_profile *profile, const char *name)
 {
     tj_text text = {0}, loops = {0};
@@ -352,7 +351,7 @@ enum {
     LONGEST = 7
 };
 
-/* Inner products of ROWS slices of `dim` numbers, every `stride` bytes. */
+/* Checks the inner products of ROWS slices of `dim` numbers with a stride of `stride` bytes. */
 static void check_inner(cwj_loop *loop, npy_intp dim, npy_intp stride, npy_intp b_step)
 {
     double a[2 * ROWS * LONGEST], b[2 * ROWS * LONGEST], output[ROWS + 1] = {0}, scale = 2;
@@ -404,7 +403,7 @@ static void test_loops(void)
     }
 }
 
-/* A name that only a macro of an included file has: everything is passed then. */
+/* If only a macro of an included file has the name, the slice gets all parameters. */
 static void test_hidden_name(void)
 {
     char header[5000];
@@ -440,8 +439,8 @@ static void test_memory(void)
     spec.cookie = piece("<cookie>", "int seen;");
     spec.validate = piece("<validate>", "return CHECK_CONTIGUOUS__a() || TWICE(1);");
     spec.cleanup = piece("<cleanup>", "cookie->seen = 0;");
-    CHECK(try_to_define(&spec)); /* what is remembered for good is allocated here */
-    /* The entry points that validate wants are not there. */
+    CHECK(try_to_define(&spec)); /* allocates what stays forever */
+    /* The entry points that validate needs do not exist. */
     CHECK(starve(try_to_define, &spec) > 20 && last_status == TJ_NO_SYMBOL);
     spec.validate = piece("<validate>", "return dims_slice__a[0] > TWICE(1);");
     CHECK(starve(try_to_define, &spec) > 20 && last_status == TJ_OK);

@@ -1,9 +1,7 @@
-/* test_graph.c: the C text of graphs, compiled and run without Python: a few objects
- * of this file stand in for Python's.
- */
+/* test_graph.c: tests the C text of graphs without Python: a few objects of this file replace Python's. */
 #include "program.h"
 
-/* ---- what stands in for Python -------------------------------------------------- */
+/* ---- replacements for Python ---------------------------------------------------- */
 
 typedef struct object {
     int references;
@@ -60,7 +58,7 @@ static object *occurred(void)
     return raised ? &value_error : NULL;
 }
 
-/* A storage is a cell; one that is NULL has been emptied. */
+/* A storage is a cell; NULL means that it was emptied. */
 static object *storage_get(object *storage)
 {
     object **cell = (object **)(void *)storage;
@@ -120,7 +118,7 @@ static void make_environment(void)
 
 /* ---- one graph -------------------------------------------------------------------- */
 
-/* The seed's Add of nonnegative doubles: x and y, z = Add(x, y). */
+/* The seed's Add of nonnegative doubles: z = Add(x, y). */
 typedef struct adder {
     tj_graph graph;
     tj_graph_variable variables[3];
@@ -175,7 +173,7 @@ static void make_adder(adder *this, bool struct_form)
                              .steps = this->steps};
 }
 
-/* ... with words of what happened, and cleanups that say theirs. */
+/* An adder whose support code declares say(), and whose cleanups report their names by it. */
 static void make_speaker(adder *this, bool struct_form)
 {
     make_adder(this, struct_form);
@@ -231,7 +229,7 @@ static void unlink_graph(linked *this)
     tj_error_clear(&this->error);
 }
 
-/* Cells as storages. */
+/* Cells and their storages. */
 typedef struct cells {
     object *values[8];
     object *storages[8];
@@ -258,7 +256,7 @@ static void empty_cells(cells *this)
     CHECK(none.references == 1000);
 }
 
-/* What has nothing to begin or to end has no function for it. */
+/* A graph with nothing to begin or end has no functions for that. */
 static int begin_state(const linked *this, void *state, const cells *at)
 {
     return this->decl->begin ? this->decl->begin(state, at->storages) : 0;
@@ -270,7 +268,7 @@ static void end_state(const linked *this, void *state)
         this->decl->end(state);
 }
 
-/* Begins, runs `times` times, ends; the last code. */
+/* Begins a state, runs `times` times, and ends the state. Returns the last run's code, or -1 if it did not begin. */
 static int run_graph(const linked *this, cells *at, int times)
 {
     int code = 0;
@@ -288,8 +286,7 @@ static int run_graph(const linked *this, cells *at, int times)
 
 /* ---- the seed's example ----------------------------------------------------------- */
 
-/* Runs `times` times on x and y, of which one may be None or nothing; the last code. `z` is what
- * comes out, if that is known. */
+/* Checks the last of `times` runs on x and y: its code, z if the code is 0, and the trace unless words is NULL. */
 static void check_run(const linked *it, double x, double y, int times, int code, double z,
                       const char *words)
 {
@@ -315,7 +312,7 @@ static void test_adds(void)
     }
 }
 
-/* What was entered is cleaned up, in reverse, and nothing else. */
+/* Cleanups run for the blocks that were entered, in reverse order, and for no others. */
 static void test_order_of_cleanups(void)
 {
     for (int form = 0; form < 2; form++) {
@@ -327,13 +324,13 @@ static void test_order_of_cleanups(void)
         check_run(&it, -1, 2, 1, 4, 0, form ? "validate y x z" : "validate z y x");
         fill_cells(&at, 1, 2);
         drop(at.values[1]);
-        at.values[1] = hold(&none); /* extracting raises without failing */
+        at.values[1] = hold(&none); /* extracting raises, but does not fail */
         CHECK(run_graph(&it, &at, 1) == 2);
         CHECK_STR(trace, form ? "y x z" : "y x");
         empty_cells(&at);
         fill_cells(&at, 1, 2);
         drop(at.values[0]);
-        at.values[0] = NULL; /* not even a block was entered */
+        at.values[0] = NULL; /* no block was entered */
         CHECK(run_graph(&it, &at, 1) == 1);
         CHECK_STR(trace, form ? "z" : "");
         empty_cells(&at);
@@ -341,10 +338,10 @@ static void test_order_of_cleanups(void)
     }
 }
 
-/* ---- what fails, where ---------------------------------------------------------------- */
+/* ---- which block fails ---------------------------------------------------------------- */
 
-/* The adder with one text replaced: the code of a run on 1 and 2, or -1 when it does
- * not begin; checks that nothing is left over. */
+/* Runs the adder on 1 and 2 after a test has replaced a text. Returns the code, or -1 if it did not begin. Nothing
+ * may leak. */
 static int run_adder(adder *add, const char *trace_wanted)
 {
     cells at;
@@ -383,13 +380,13 @@ static void test_syncs_that_fail(void)
         make_speaker(&add, form);
         add.variables[2].sync = piece("<sync>", "PyErr_SetString(PyExc_ValueError, \"no\");");
         CHECK(run_adder(&add, form ? "code validate y x z" : "code validate z y x") == 3);
-        make_speaker(&add, form); /* NULL gives None */
+        make_speaker(&add, form); /* NULL becomes None */
         add.variables[2].sync = piece("<sync>", "Py_XDECREF(py_V3_z); py_V3_z = NULL;");
         CHECK(run_adder(&add, form ? "code validate y x z" : "code validate z y x") == 0);
     }
 }
 
-/* Set by what no text names: the outputs are not synced. */
+/* An exception that the block's text does not name: the outputs are not synced. */
 static void test_raising_without_a_word(void)
 {
     adder add;
@@ -405,7 +402,7 @@ static void test_raising_without_a_word(void)
     CHECK(run_adder(&add, "validate z y x") == 3);
 }
 
-/* ---- texts as they may come -------------------------------------------------------------- */
+/* ---- legal and illegal texts ------------------------------------------------------------- */
 
 static const char *const legal_codes[] = {
     "",
@@ -444,7 +441,7 @@ static void test_legal_texts(void)
     }
 }
 
-/* What a text leaves open does not go on with what stands behind it. */
+/* An incomplete statement must not absorb the text after its block. */
 static void test_open_ends(void)
 {
     adder add;
@@ -456,7 +453,7 @@ static void test_open_ends(void)
     CHECK(run_adder(&add, "code validate z y x") == 0);
 }
 
-/* Labels of two operations of a kind do not meet; what code declares, its cleanup sees. */
+/* Labels of two operations of one kind do not clash, and a cleanup sees the declarations of its code. */
 static void test_scopes(void)
 {
     adder add;
@@ -524,7 +521,7 @@ static void test_foreign(void)
     }
 }
 
-/* ---- what is kept -------------------------------------------------------------------------- */
+/* ---- state between runs -------------------------------------------------------------------- */
 
 static void test_kept(void)
 {
@@ -555,7 +552,7 @@ static void test_kept(void)
     unlink_graph(&it);
 }
 
-/* Two operations with members of the same name; begun in order, ended in reverse. */
+/* Two operations whose state members have equal names; they begin in order and end in reverse. */
 static void make_counters(adder *this, tj_graph_node *nodes, int *order)
 {
     make_speaker(this, true);

@@ -1,4 +1,4 @@
-/* test_graph_checks.c: declarations, and what texts in blocks must not do. */
+/* test_graph_checks.c: tests how declarations are read, and what the texts of blocks must not do. */
 #include "program.h"
 
 /* ---- declarations --------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static void check_declared(const char *text, const char *typedefs, const char *m
     tj_error_clear(&error);
 }
 
-/* All of a text is of variables: blanks for its typedefs. */
+/* All of the text declares variables: its typedefs are blanks. */
 static void check_variables(const char *text, const char *names)
 {
     char blanks[1024];
@@ -130,8 +130,7 @@ typedef enum place {
     STRUCT_INIT
 } place;
 
-/* A graph of one variable (block 1) and one operation (block 2) with the text at that
- * place; `support` may be NULL. */
+/* Checks a graph of one variable (block 1) and one operation (block 2) with the text at `at`. support may be NULL. */
 static tj_status check_text(place at, const char *support, const char *text, tj_messages *messages)
 {
     tj_piece whole = piece("<text>", text), supports[] = {piece("<support>", support)};
@@ -357,7 +356,7 @@ static void test_size(void)
     tj_error_clear(&error);
 }
 
-/* Whatever comes, it ends; with memory or without. */
+/* The check must end and reject the text, or run out of memory. */
 static bool refuse(void *nothing)
 {
     static const char text[] = "#define F {failure = 2; goto label_2;}\n"

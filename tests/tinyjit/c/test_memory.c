@@ -1,7 +1,5 @@
-/* test_memory.c: memory that runs out while libtcc works. Each allocation of tinyjit
- * and libtcc fails in turn, alone or with all behind it, and nothing may be left: no
- * block, no descriptor, no executable page. Needs a compiler "cc".
- */
+/* test_memory.c: tests memory that runs out while libtcc works. Each allocation of tinyjit and libtcc fails in turn,
+ * alone or with all later ones. Nothing may leak: no block, no descriptor, no executable page. Needs a compiler "cc". */
 #define _GNU_SOURCE 1
 #include "program.h"
 
@@ -12,7 +10,7 @@
 
 #define DESCRIPTORS count_files("/proc/self/fd")
 
-/* Lines of /proc/self/maps with these permissions. */
+/* Counts the lines of /proc/self/maps with these permissions. */
 static int count_mappings(const char *permissions)
 {
     char line[4096];
@@ -27,7 +25,7 @@ static int count_mappings(const char *permissions)
 
 /* ---- tasks ------------------------------------------------------------------ */
 
-/* What a task ended with, and what came of its f(3). */
+/* A task's status, and the value of its f(3). */
 typedef struct outcome {
     tj_status status;
     int value;
@@ -40,7 +38,7 @@ static int call(const tj_unit *unit)
     return f ? f(3) : -1;
 }
 
-/* A text, in an environment with include files, macros and sources. */
+/* Compiles a text in an environment with include folders, macros and sources. */
 static outcome compile_all(const char *text, const char *const *sources)
 {
     const char *dirs[] = {getenv("TJ_TEST_TMP"), NULL}, *macros[] = {"A=1", NULL};
@@ -66,7 +64,7 @@ static outcome plain(void)
         "static int table[500] = {1, 2};\nint f(int x) { return abs(-x) + table[1] + A; }\n", NULL);
 }
 
-/* Files that are open while memory runs out. */
+/* Files are open when memory runs out. */
 static outcome include(void)
 {
     return compile_all("#include \"one.h\"\nint f(int x) { return x + ONE + TWO + THREE; }\n",
@@ -79,7 +77,7 @@ static outcome sources(void)
     return compile_all("int own(int); int f(int x) { return own(x); }\n", paths);
 }
 
-/* A second attempt, with libtcc1.a. */
+/* Needs a second attempt, with libtcc1.a. */
 static outcome archive(void)
 {
     return compile_all("void *alloca(unsigned long);\n"
@@ -112,7 +110,7 @@ static outcome object(void)
     return result;
 }
 
-/* An object of so much data that the reserve is too small, and libtcc has to be left. */
+/* Makes an object with so much data that the reserve is too small, and libtcc must be abandoned. */
 static void make_object(void)
 {
     char command[8192], part[65536];
@@ -133,7 +131,7 @@ static void make_object(void)
 /* Returns how many allocations failed. */
 static long sweep_from_first(outcome (*task)(void), outcome wanted)
 {
-    outcome done = task(); /* what is kept for good is allocated here */
+    outcome done = task(); /* allocates what stays forever */
     int descriptors = DESCRIPTORS;
     long k = 0;
     for (done.status = TJ_NO_MEMORY; done.status == TJ_NO_MEMORY && k < 20000; k++) {
@@ -215,7 +213,7 @@ static void test_limit(void)
 
 /* ---- pages -------------------------------------------------------------------- */
 
-/* Blocks of all sizes keep what is written to them, beside each other. */
+/* Blocks of all sizes side by side must keep their contents. */
 static void test_pages(void)
 {
     enum {

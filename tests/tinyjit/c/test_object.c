@@ -1,6 +1,5 @@
-/* test_object.c: the reader of objects against what gcc writes, and against real
- * objects with bytes changed: whatever comes, it stays inside the bytes.
- */
+/* test_object.c: tests the reader of objects on gcc's output, and on such objects with changed bytes: it must never
+ * read outside of them. */
 #define _GNU_SOURCE 1
 #include "program.h"
 
@@ -14,7 +13,7 @@ typedef struct bytes {
     size_t size;
 } bytes;
 
-/* What the system's compiler makes of a text. */
+/* Returns the object that the system's compiler makes of a text. */
 static bytes compile_object(const char *text, const char *flags)
 {
     char command[16384];
@@ -43,7 +42,7 @@ static const char rich[] =
     "int g(int x) { switch (x) { case 0: return 5; case 1: return another(3); case 2: return 8;\n"
     "  case 3: return 77; case 4: return another(9); case 5: return 3; default: return 0; } }\n";
 
-/* What is said of bytes that are refused. */
+/* The object must be rejected with an error that contains `part`. */
 static void check_bytes(const bytes *object, const char *part)
 {
     tj_object found = {0};
@@ -91,7 +90,7 @@ static void test_good(void)
         tj_error error;
         tj_error_init(&error);
         tj_status status = tj_object_check(object.data, object.size, &found, &error);
-        CHECK(status == TJ_OK || !strcmp(flags[i], "-g")); /* what debug data holds varies */
+        CHECK(status == TJ_OK || !strcmp(flags[i], "-g")); /* debug data varies */
         if (status == TJ_OK) {
             CHECK(has(&found, "sin") && has(&found, "other") && has(&found, "another"));
             CHECK(found.undefined.count == 3);
@@ -102,7 +101,7 @@ static void test_good(void)
     }
 }
 
-/* What gcc keeps of the array lies in .data, without a name. */
+/* gcc puts the array into .data, without a name. */
 static void test_constants_without_names(void)
 {
     bytes object = compile_object(
@@ -178,8 +177,8 @@ static int call_loaded(tj_object *object)
 
 #if defined(__x86_64__)
 
-/* Constants of one and of four bytes behind an address from the table, as in the loads of two
- * addresses into one vector; and an address behind another. */
+/* Constants of one and of four bytes after an address from the table, as when two addresses are loaded into one
+ * vector; and an address after another one. */
 static const char addends[] =
     "extern int abs(int); extern long labs(long);\n"
     "int f(int x)\n"
@@ -200,7 +199,7 @@ static void test_addends(void)
     CHECK(write(fd, object.data, object.size) == (ssize_t)object.size);
     CHECK(call_loaded(&loaded) == 5);
     loaded.fd = fd;
-    CHECK(call_loaded(&loaded) == 5); /* once is enough */
+    CHECK(call_loaded(&loaded) == 5); /* was settled by the first load */
     close(fd);
     tj_object_settle(object.data, object.size);
     CHECK(look(object.data, object.size) == TJ_OK);
@@ -209,7 +208,7 @@ static void test_addends(void)
 
 #else
 
-/* Each relocation that is accepted. f(-5) is 5 when all addresses are right. */
+/* Has each relocation that is accepted. f(-5) is 5 if all addresses are right. */
 static const char relocations[] =
     "extern int abs(int), labs_or_not(int) __asm__(\"abs\");\n"
     "static const struct { long a, b; double c; unsigned char d[8]; } s\n"
@@ -262,7 +261,7 @@ static uint32_t next_random(uint32_t *state)
 
 static size_t page_size;
 
-/* Bytes that end where memory ends: reading one more is a fault. */
+/* Returns a copy whose end is the end of memory: reading one more byte is a fault. */
 static unsigned char *at_the_edge(const bytes *object)
 {
     size_t room = (object->size + page_size - 1) / page_size * page_size;
@@ -283,7 +282,7 @@ static void test_changed(void)
     memcpy(&header, object.data, sizeof header);
     for (int round = 0; round < 20000; round++) {
         memcpy(data, object.data, object.size);
-        /* Mostly where the tables are: a change of code is nobody's to find. */
+        /* Changes mostly the tables: a change of code cannot be detected. */
         size_t begin = round % 3 == 0 ? 0 : round % 3 == 1 ? header.e_shoff : object.size / 4;
         for (uint32_t i = next_random(&state) % 3 + 1; i > 0; i--) {
             size_t at = begin + next_random(&state) % (object.size - begin);
@@ -310,7 +309,7 @@ static void check_refused_bytes(const bytes *object, const char *part)
     tj_object_clear(&found);
 }
 
-/* A relocation whose last bytes are behind its section; symbols that begin before address 0. */
+/* Tests a relocation that ends after its section, and symbols that begin before address 0. */
 static void test_outside(void)
 {
     bytes object = compile_object(rich, "");
@@ -362,7 +361,7 @@ static void test_fused_x86_64(void)
     static const unsigned char vex[] = {0xc4, 0xe2, 0xf1, 0xb9, 0xc2}; /* vfmadd231sd */
     static const unsigned char evex[] = {0x90, 0x62, 0xf2, 0xf5,
                                          0x48, 0xb8, 0xc2}; /* vfmadd231pd */
-    /* vmulpd %ymm12, %ymm9, %ymm8 ends with what vaddpd makes look like vfnmadd231sd. */
+    /* The end of vmulpd %ymm12, %ymm9, %ymm8 and the vaddpd after it look like vfnmadd231sd. */
     static const unsigned char apart[] = {0xc4, 0x41, 0x35, 0x59, 0xc4, 0x62, 0xf1, 0xbd,
                                           0x38, 0x58, 0x3d, 0,    0,    0,    0,    0xc3};
     static const unsigned char unknown[] = {0x06, 0xc4, 0xe2, 0xf1, 0xb9, 0xc2};
@@ -376,12 +375,12 @@ static void test_fused_x86_64(void)
     for (size_t size = 0; size < sizeof vex; size++)
         CHECK(!tj_x86_64_fuses(vex, size, false));
     for (size_t size = 12; size < sizeof apart; size++)
-        tj_x86_64_fuses(apart, size, false); /* reads nothing behind the end, says the sanitizer */
+        tj_x86_64_fuses(apart, size, false); /* a sanitizer would report a read behind the end */
     CHECK(tj_x86_64_length(apart, sizeof apart) == 5 && tj_x86_64_length(apart + 5, 10) == 10);
     CHECK(tj_x86_64_length(apart + 5, 9) == 0 && tj_x86_64_length(unknown, 1) == 0);
 }
 
-/* Words as GNU as makes them. */
+/* The words are encoded by GNU as. */
 static void check_aarch64(const uint32_t *words, size_t count, bool fuses, bool fuses_beside_fma)
 {
     for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,5 @@
-/* test_optimize.c: jobs for the system's compiler, and compilers that misbehave.
- * Needs a C compiler as "cc" in PATH.
- */
+/* test_optimize.c: tests jobs for the system's compiler, and compilers that misbehave. Needs a C compiler "cc" in
+ * PATH. */
 #define _GNU_SOURCE 1
 #include "program.h"
 
@@ -19,7 +18,7 @@ typedef struct outcome {
     tj_job_state state;
     char *failure;
     const void *address;
-    int calls; /* of ready() */
+    int calls; /* number of calls of ready() */
 } outcome;
 
 static void on_ready(void *context, const void *address)
@@ -40,7 +39,7 @@ static tj_compiler find(const char *wanted)
     return compiler;
 }
 
-/* The outcome stays where it is: ready() writes to it. */
+/* `this` must stay where it is, as ready() writes to it. */
 static void start(outcome *this, tj_environment *environment, const char *wanted, const char *text)
 {
     tj_compiler compiler = find(wanted);
@@ -85,7 +84,7 @@ static int call(const outcome *this, int argument)
     return function ? function(argument) : 0;
 }
 
-/* Data that the code writes, where no other tier has a copy of it. */
+/* The code writes to its data; the object may have that, as no other tier has a copy. */
 static void check_state(const char *wanted, const char *text)
 {
     tj_compiler compiler = find(wanted);
@@ -129,7 +128,7 @@ static void check_no_children(void)
     CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 }
 
-/* ---- a compiler that we write --------------------------------------------------- */
+/* ---- a fake compiler ------------------------------------------------------------ */
 
 /* Writes a shell script and returns its path. */
 static const char *script(const char *name, const char *body)
@@ -180,7 +179,7 @@ static void test_find(void)
     tj_compiler_clear(NULL);
 }
 
-/* ---- good ones -------------------------------------------------------------------- */
+/* ---- correct texts ---------------------------------------------------------------- */
 
 static void test_plain(void)
 {
@@ -194,7 +193,7 @@ static void test_plain(void)
     check_no_children();
 }
 
-/* Constants, tables of addresses, calls of libm and of the embedding program. */
+/* The text has constants and tables of addresses, and calls libm and the embedding program. */
 static int offered(int x)
 {
     return 3 * x;
@@ -212,7 +211,7 @@ static void test_environment(void)
           "static const char *const words[] = {\"zero\", \"one\", \"two\"};\n"
           "int f(int x) { return offered(x) + TEN + FLAG + (int)strlen(words[x % 3]) +\n"
           "  (int)(1000 * sin((double)x)) + (int)sizeof TEXT; }");
-    tj_environment_free(environment); /* the job has its own share */
+    tj_environment_free(environment); /* the job holds a reference */
     finish(&r);
     CHECK_STR(r.failure, NULL);
     CHECK(r.state == TJ_JOB_READY && call(&r, 1) == 3 + 10 + 1 + 3 + 841 + 4);
@@ -277,7 +276,7 @@ static void test_bad_compilers(void)
     check_no_children();
 }
 
-/* zig's processes know standard output only; what gcc prints there is dropped. */
+/* Processes of zig know only standard output; what gcc prints there is dropped. */
 static void test_standard_output(void)
 {
     outcome r;
@@ -293,7 +292,7 @@ static void test_standard_output(void)
     drop(&r);
 }
 
-/* A process that it left behind must be gone, too. */
+/* Processes that the compiler left behind must be gone, too. */
 static void test_hanging(void)
 {
     tj_optimizer_set_limits(1, 0.2);
@@ -304,10 +303,10 @@ static void test_hanging(void)
     check_no_children();
 }
 
-/* What the process gets: its own files, nothing else, no blocked signal. */
+/* The process must have its own files, no other ones, and no blocked signal. */
 static void test_surroundings(void)
 {
-    int open_one = dup2(1, 77); /* not closed by exec */
+    int open_one = dup2(1, 77); /* exec does not close it */
     sigset_t blocked, old;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGTERM);
@@ -449,7 +448,7 @@ static void use_in_child(outcome *jobs)
 static void test_fork(void)
 {
     const char *sanitizer = getenv("CWRAPJIT_SANITIZED");
-    if (sanitizer && !strcmp(sanitizer, "thread")) /* it allows no threads in a fork's child */
+    if (sanitizer && !strcmp(sanitizer, "thread")) /* it allows no threads in a forked child */
         return;
     outcome jobs[2];
     start(&jobs[0], NULL, script("slow", "exec sleep 100"), PLAIN);
@@ -465,7 +464,7 @@ static void test_fork(void)
 
 /* ---- without memory ----------------------------------------------------------------------- */
 
-/* The object is written by a copy, so that each round is quick. */
+/* The script copies a finished object, so that each round is fast. */
 static void test_no_memory(void)
 {
     char command[8192];

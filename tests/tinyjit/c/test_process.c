@@ -1,6 +1,5 @@
-/* test_process.c: what os/process.h promises of a process: as libc starts it, and as it is started where
- * libc cannot close all descriptors (glibc before 2.34).
- */
+/* test_process.c: tests the promises of os/process.h, with libc's way to start a process, and with the one for a libc
+ * that cannot close all descriptors (glibc before 2.34). */
 #define _GNU_SOURCE 1
 #include "check.h"
 
@@ -15,7 +14,7 @@
 
 /* rows X04 */
 
-/* The same text once more, for a libc that has nothing to be found by name. */
+/* The same text again, for a libc in which dlsym() finds nothing. */
 #define dlsym(handle, name) ((void)(handle), (void)(name), NULL)
 #define tj_process_start start_by_list
 #define tj_process_age age_again
@@ -33,7 +32,7 @@
 
 typedef int starter(tj_process *, char *const *, char *const *, const tj_pipework *);
 
-/* Runs a script of the shell and returns how it ended; what it has written is in said. */
+/* Runs a shell script. Returns how it ended, and stores its output in `said`. */
 static tj_process_end run(starter *start, const char *script, char *said, size_t size)
 {
     tj_pipework files = {tj_file_new("text"), tj_file_new("object"), tj_file_new("said"), 3};
@@ -65,7 +64,7 @@ static void check_files(starter *start)
     tj_process_end end = run(start, "read line; echo \"$line\" >&2; cd /proc/$$/fd && echo * >&2",
                              said, sizeof said);
     CHECK(end.status == 0 && end.signal == 0);
-    CHECK_STR(said, "a line\n0 1 2 3 4\n"); /* 4: the folder, while the shell reads it */
+    CHECK_STR(said, "a line\n0 1 2 3 4\n"); /* 4 is the folder that the shell reads */
     close(inherited);
     close(kept);
 }

@@ -1,6 +1,5 @@
-/* test_rewrites.c: what is written otherwise for libtcc, where, and that it means the same: -x as (-1*x),
- * conditions as !!(x).
- */
+/* test_rewrites.c: tests what is rewritten for libtcc, where, and that the meaning stays: -x to (-1*x), conditions to
+ * !!(x). */
 #include "program.h"
 #include "read/negations.h"
 #include "read/truths.h"
@@ -69,12 +68,12 @@ static void test_no_negations(void)
     check_no_negation("sizeof(double) - n; MACRO(double) - n; _Alignof(int) - n");
     check_no_negation("if (a and b) (a) - b;");
     check_no_negation("#define ID(x) x\ndouble z = (x) - b;");
-    /* a type, or a variable */
+    /* a type or a variable */
     check_no_negation("-(T)-1; -(a) - b; -(a)*b; y = (T)-x;");
     check_no_negation("#define N c\ny = (N)-k;");
     check_no_negation("#define W width\ny = a[(W)-i];");
     check_no_negation("struct point p; y = (point)-i;");
-    /* what several operands may be made of */
+    /* may expand to several operands */
     check_no_negation("#define SUM i + 1\nreturn -SUM;");
     check_no_negation("#define SUM(a) a + 1\nreturn -SUM(2) * 3;");
     check_no_negation("#define NEG(x) -x\n#define SQUARED -square\n#define MINUS_B - b\n");
@@ -90,7 +89,7 @@ static void test_no_negations(void)
     check_no_negation(
         "y = -(enum {A, B})*x; y = -(_Atomic(int))*x; y = -(INT(32))*x; y = -(a)(b) - c;");
     check_no_negation("y = - __extension__ -1;");
-    /* what a directive cuts */
+    /* cut by a directive */
     check_no_negation("return i\n#if 1\n - i/2\n#endif\n ;");
     check_no_negation("int x = a\n#ifdef FOO\n + b;\n#else\n - b;\n#endif");
     check_no_negation("return -i\n#if 1\n [2]\n#endif\n ;");
@@ -162,7 +161,7 @@ static void test_the_same_numbers(void)
     tj_text_clear(&changed);
 }
 
-/* What ends a process on arm64 as it is written. */
+/* As it is written, this would end a process on arm64. */
 static void test_dead_code(void)
 {
     static const char dead[] =
@@ -180,7 +179,7 @@ static void test_dead_code(void)
 
 /* ---- truths -------------------------------------------------------------------------------- */
 
-/* What makes the text one that may have a long double. */
+/* The text may have a long double, because it names the type. */
 #define LONG "void f(long double x) {\n"
 
 static void check_truth(const char *text, const char *wanted)
@@ -256,13 +255,13 @@ static void test_no_truths(void)
     check_no_truth("void *p[] = {&&one, (void *)&&two}; int d = &&one - &&two;");
     check_no_truth("static int s = \"a\" ? 3 : 4, t = &g && &h;");
     check_no_truth("#define PASTE(x) (a##x && b##x)\n#define TEXT(x) (#x ? 1 : 2)\n");
-    /* what several operands may be made of */
+    /* may expand to several operands */
     check_no_truth(
         "#define OR(a, b) a || b\n#define PICK(v) (v ? 1 : 0)\n#define TAIL x ? 1 : 2\n");
     check_no_truth("#define CALL(...) g(__VA_ARGS__ && __VA_ARGS__)\n");
     check_truth("#define E i || i\ny = E && z;", "#define E i || i\ny = E && !!(z);");
     check_truth("y = z && i OR i;", "y = !!(z) && i OR i;");
-    /* what a directive cuts */
+    /* cut by a directive */
     check_truth("y = i && i\n#if 1\n + -5\n#endif\n ;", "y = !!(i) && i\n#if 1\n + -5\n#endif\n ;");
     check_truth("return i\n#if 1\n - 1\n#endif\n > 5 && i;",
                 "return i\n#if 1\n - 1\n#endif\n > 5 && !!(i);");
@@ -329,7 +328,7 @@ static const char conditions[] =
     "    return found + (x ?: 3);\n"
     "}\n";
 
-/* What the function gives for 0 .. count - 1. */
+/* Stores run(0) to run(count - 1) in results. */
 static void run_conditions(const char *text, int *results, int count)
 {
     compiled r = compile(text);
@@ -350,7 +349,7 @@ static void test_the_same_conditions(void)
     int one[COUNT] = {0}, other[COUNT] = {0};
     tj_truths_write(conditions, &changed);
     CHECK(strcmp(changed.data, conditions) != 0);
-    run_conditions(conditions, one, COUNT); /* on arm64 it is changed there */
+    run_conditions(conditions, one, COUNT); /* on arm64, compile() rewrites it, too */
     run_conditions(changed.data, other, COUNT);
     CHECK(one[0] != 0 && !memcmp(one, other, sizeof one));
     tj_text_clear(&changed);

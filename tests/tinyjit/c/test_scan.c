@@ -1,4 +1,4 @@
-/* test_scan.c: what is refused before a compiler sees it, and what passes. */
+/* test_scan.c: tests which texts are rejected before a compiler sees them, and which pass. */
 #include "check.h"
 #include "read/tokens.h"
 
@@ -22,7 +22,7 @@ static void check_passes(const char *text)
     tj_messages_clear(&messages);
 }
 
-/* Refused with a message that holds `part`, at line:column. */
+/* The text must be rejected with a message that contains `part`, at line:column. */
 static void check_refused(const char *text, const char *part, int line, int column)
 {
     tj_messages messages = scan(text);
@@ -38,7 +38,7 @@ static void check_refused(const char *text, const char *part, int line, int colu
     tj_messages_clear(&messages);
 }
 
-/* head, then count times middle, then count times closing, then tail. */
+/* Returns head, middle `count` times, closing `count` times, tail. */
 static char *repeat(const char *head, const char *middle, size_t count, const char *closing,
                     const char *tail)
 {
@@ -163,7 +163,7 @@ static void test_flat_text(void)
     tj_free(text);
 }
 
-/* #define A0(x) HEAD, then A1 in terms of A0 and so on, then USE of the last. */
+/* Returns `first` (a #define of A0), macros A1 to A`levels` from `format` (@: the one before), and a use. */
 static char *tower(const char *first, const char *format, int levels, const char *use)
 {
     tj_text text = {0};
@@ -201,7 +201,7 @@ static void test_macros(void)
     check_tower(tower("#define A0(x) x\n", "@(x)", 1000, "(1)"), "nested too deeply");
     char *text = repeat("#define D(x) x x\ny = ", "D(1 ", 30, ")", ";");
     check_tower(text, "too many tokens");
-    text = repeat("#define D(x) x x\ny = 1", "D(", 30, ")", ";"); /* of nothing */
+    text = repeat("#define D(x) x x\ny = 1", "D(", 30, ")", ";"); /* without a token to repeat */
     check_tower(text, NULL);
     text = repeat("y = ", "isnan(", 40, "1)", ";"); /* a macro of the prelude */
     tj_messages messages = scan(text);
@@ -219,7 +219,7 @@ static void test_macros(void)
     check_tower(nested, "nested too deeply");
 }
 
-/* Behind macros there may be other brackets and operators than the text shows. */
+/* After expansion there may be other brackets and operators than in the text. */
 static void test_expansion(void)
 {
     check_passes(
@@ -251,12 +251,12 @@ static void test_expansion(void)
     check_depth("#define OPEN(x) (x\nx = ", "OPEN(1 +)", "1)", 200, 300);
     check_tower(tower("#define A0(x) x\n", "@(x ## x)", 40, "(ab)"), "too many tokens");
     char *text = repeat("#define MUCH(x) x + x + x + x\nint f(int a) { return ", "MUCH(a) - ",
-                        100000, "", "1; }"); /* of a large text, much may come */
+                        100000, "", "1; }"); /* a large text may become much larger */
     check_passes(text);
     tj_free(text);
 }
 
-/* Strings of different widths side by side: libtcc writes past its memory. */
+/* For adjacent strings of different widths libtcc would write beyond its memory. */
 static void test_wide_strings(void)
 {
     static const char fault[] = "wide strings";
@@ -280,7 +280,7 @@ static void test_what_libtcc_does_not_survive(void)
     check_passes("asm(\"nop\"); #pragma pack(1)\nx = a / b; // .rept\n");
 }
 
-/* All of them are found: they are looked for by halving a list that is in order. */
+/* All keywords must be found: the search is binary, in a sorted list. */
 static void test_keywords(void)
 {
     static const struct {

@@ -1,6 +1,4 @@
-/* test_state.c: what a unit keeps between slices, and what of it can be seen from
- * outside.
- */
+/* test_state.c: tests what a unit keeps between slices, and which of its effects are observable. */
 #include "program.h"
 
 static const tj_symbol offered[] = {
@@ -20,7 +18,7 @@ static tj_environment *make(const char *const *sources, const char *const *libra
     return new_environment(&options);
 }
 
-/* Bit 0: it has state; bit 1: it speaks. */
+/* Returns bit 0: the unit has state; bit 1: it speaks (tj_unit_speaks). */
 static int look(tj_environment *environment, const char *text)
 {
     compiled r = compile_in(environment, text);
@@ -71,7 +69,7 @@ static void test_speaks(void)
     tj_environment_free(environment);
 }
 
-/* What libm has is no library's own, even when libm was named. */
+/* Functions of libm do not count as a library's, even if libm was named. */
 static void test_libraries(void)
 {
     const char *const libraries[] = {"libm.so.6", "libz.so.1", NULL};
@@ -82,7 +80,7 @@ static void test_libraries(void)
     tj_environment_free(environment);
 }
 
-/* The sources' state is every function's. */
+/* State of the sources counts for every unit. */
 static void test_sources(void)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* fuzz.h: what the fuzz targets share. A target is LLVMFuzzerTestOneInput of libFuzzer's;
- * tools/fuzz.sh runs it on new inputs, test_tinyjit_c.py on those in corpus/. */
+/* fuzz.h: helpers of the fuzz targets. A target is LLVMFuzzerTestOneInput of libFuzzer; tools/fuzz.sh runs it on new
+ * inputs, test_tinyjit_c.py on those in corpus/. */
 #ifndef CWJ_TEST_FUZZ_H
 #define CWJ_TEST_FUZZ_H
 
@@ -11,10 +11,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A broken promise ends the process, as a memory fault does. */
+/* Ends the process if a promise is broken, as a memory fault does. */
 #define PROMISE(condition) ((condition) ? (void)0 : abort())
 
-/* The input as a text of exactly its size, so that reading behind it is a fault. */
+/* Returns the input as a text in a block of exactly its size, so that reading behind it is a fault. */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);

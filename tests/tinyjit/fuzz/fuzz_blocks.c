@@ -1,11 +1,11 @@
-/* The block assembler: the parts of a graph's text, split at form feeds, are refused or become a unit's text. */
+/* fuzz_blocks.c: the texts of a graph, separated by form feeds, are rejected or assembled to a unit's text. */
 #include "fuzz.h"
 
 enum {
     PARTS = 8
 };
 
-/* The texts between form feeds; what lacks is empty. */
+/* Splits the text at form feeds; missing parts are empty. */
 static void cut(char *text, size_t size, tj_piece parts[PARTS])
 {
     char *at = text, *end = text + size;

@@ -1,4 +1,4 @@
-/* Declarations: what is read keeps its place, every name is in the text, but one that continues on the next line. */
+/* fuzz_declare.c: declarations keep their places, and every name is in the text, unless it continues on a new line. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tj_messages messages = {0};
     tj_error error;
     tj_error_init(&error);
-    /* As graph_check.c does: what the scanner refuses is not read. */
+    /* As in graph_check.c, texts that the scanner rejects are not read. */
     if (tj_scan_check(NULL, &piece, false, &messages) != TJ_OK) {
         tj_messages_clear(&messages);
         free(text);

@@ -1,4 +1,4 @@
-/* Objects of a compiler: whatever the bytes are, nothing outside of them is read. */
+/* fuzz_object.c: reads any bytes as an object, without reading outside of them. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
-/* Lengths that are computed: what is read runs without a look at the stack. */
+/* fuzz_output_dim.c: a computed length that was read runs without checks of its stack. */
 #include "fuzz.h"
 
-typedef ptrdiff_t npy_intp; /* as NumPy's; abi.h wants it declared */
+typedef ptrdiff_t npy_intp; /* NumPy's; abi.h needs it */
 #include "abi.h"
 
 static const tj_dim n = {"n", 0}, k = {"k", 0};
@@ -9,7 +9,7 @@ static const tj_operand operands[] = {
     {"a", TJ_IN, 1, &n}, {"b", TJ_IN, 1, &k}, {"output", TJ_OUT, 0, NULL}};
 static const tj_spec spec = {.noperands = 3, .noutputs = 1, .operands = operands};
 
-/* The operands of each step are on the stack, and one number is left. */
+/* Each step must find its operands on the stack, and one number must be left. */
 static void check(const tj_output_dim *dim)
 {
     int depth = 0;

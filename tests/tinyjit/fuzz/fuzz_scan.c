@@ -1,4 +1,4 @@
-/* The scanner: a text is refused with a message or taken; the names in it are found. */
+/* fuzz_scan.c: the scanner rejects a text with a message or accepts it, and finds the names in it. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,4 +1,4 @@
-/* Signatures: what is read is written so that it reads the same again. */
+/* fuzz_signature.c: a signature that was read and written again must read the same. */
 #include "fuzz.h"
 
 static char *written(const tj_signature *signature)

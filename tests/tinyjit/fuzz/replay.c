@@ -1,4 +1,4 @@
-/* Runs a target on the files that are named: what fuzzing found stays tested without a fuzzer. */
+/* replay.c: runs a target on the named files, to test the findings of fuzzing without a fuzzer. */
 #include "fuzz.h"
 
 #include <stdio.h>
