@@ -52,8 +52,7 @@ else:
         database=CORPUS,
         print_blob=True,
     )
-    # CWRAPJIT_REPLAY runs the stored failures and nothing else (test_features.py). derandomize must be off:
-    # with it hypothesis reads no database.
+    # CWRAPJIT_REPLAY runs the stored failures only (test_features.py); with derandomize none is read.
     hypothesis.settings.register_profile(
         "replay",
         hypothesis.settings.get_profile("cwrapjit"),
@@ -141,7 +140,7 @@ def _left_out() -> set[str]:
     return packages_without_a_build((results.TESTS.parent / "pyproject.toml").read_text())
 
 
-# tools/test_wheel.sh reduces PATH to the programs of one environment. Skips for missing programs:
+# tools/test_wheel.sh reduces PATH to one environment. Reasons for skips that are then allowed:
 _OF_PROGRAMS = re.compile(
     r"no (C |C\+\+ |optimizing )?compiler\b|no (gfortran|clang|gcc|valgrind|localedef)\b|there is no \w+$"
     r"|has no C\+\+ compiler|(git|gfortran|strace|nm|Graphviz) is not installed"

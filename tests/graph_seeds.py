@@ -1,6 +1,5 @@
 """Provides types and ops as the documents write them, on cwrapjit's base classes: Double and Add in the
-template style, double in the later protocol. (graph_types.py has the same without base classes.)
-"""
+template style, double in the later protocol. (graph_types.py has the same without base classes.)"""
 
 # ruff: noqa: UP031, C408 (the documents fill their texts by %)
 from __future__ import annotations

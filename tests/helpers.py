@@ -211,8 +211,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 600.0) -> bool:
 
 
 def until_it_waits(thread: threading.Thread) -> None:
-    """Waits until the thread sleeps for something other than the GIL: reading its state releases the GIL, so
-    nobody waits for that."""
+    """Waits until the thread sleeps, but not for the GIL: reading its state releases that."""
 
     def sleeps() -> bool:
         with open(f"/proc/self/task/{thread.native_id}/stat", "rb", 0) as stat:

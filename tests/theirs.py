@@ -89,7 +89,7 @@ class Theirs:
         self.ran += 1
 
     def cython(self, page: Path, block: documents.Block, ours: dict[str, Any]) -> None:
-        """Builds the Cython blocks of a page as one module, at the first: a build takes seconds."""
+        """Builds a page's Cython blocks as one module, at the first one: a build takes seconds."""
         self.ours = ours
         self.ran += 1
         if self.ran == 1:

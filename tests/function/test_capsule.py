@@ -59,7 +59,7 @@ def test_the_loop_by_ctypes():
         assert run(f, (x, y), (50,), (0, 0)) == 1
         np.testing.assert_array_equal(y, x * x)
         y[:] = 0
-        f.wait()  # from now on the cc tier's loop runs
+        f.wait()  # then the cc tier's loop runs, if there is one
         assert f.address == address
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

@@ -333,7 +333,7 @@ def test_overruns_inside_of_each_other_and_in_threads(monkeypatch: pytest.Monkey
 @pytest.mark.plain("sanitizers have handlers of their own, and other ends of processes")
 @pytest.mark.parametrize("room", ["", "resource.setrlimit(resource.RLIMIT_AS, (size, size))"])
 def test_overruns_never_hang(room: str) -> None:
-    """This also holds if there is no memory for another stack: then the process may end by the signal."""
+    """Without memory for another stack the process may end, but by the signal, and without hanging."""
     done = python(
         f"""{SETUP}
 import resource
@@ -431,7 +431,7 @@ def test_the_gil_that_code_took_or_gave_itself(gil: bool | None, before: str, af
 
 
 def test_calls_inside_of_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a slice prints, and a function called by that faults, the fault belongs to the inner function."""
+    """A fault in a function that is called while a slice prints belongs to that function."""
     inner, faults = faulting("null"), []
     outer = wrap_signature(
         "x() -> y()", {np.int32: 'printf("x");\nitem__y() = 1 / item__x(); return true;'}, debug=True

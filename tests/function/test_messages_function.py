@@ -1,7 +1,5 @@
-"""Tests the messages of functions word for word: the fault, its class, the whole text.
-
-Other files check only for a word that identifies the message.
-"""
+"""Tests messages of functions word for word: the fault, its class, the whole text. (Other files check only
+for a word that identifies the message.)"""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_an_array_whose_shape_changes_while_its_slices_run(monkeypatch: pytest.M
     f = wrap((("n",),), (), code)
     a = np.arange(12.0)
     for _ in range(100):
-        assert f(a) == 12  # from the second one on, calls are quick
+        assert f(a) == 12  # makes the next call a quick one
     a[0] = -1
     later: list[Any] = []
 
@@ -113,7 +113,7 @@ def test_an_output_that_goes_because_another_needs_more() -> None:
 
 
 def test_a_thread_gets_its_signal_stack_back() -> None:
-    """debug=True replaces it during a call."""
+    """debug=True replaces the signal stack during a call."""
 
     class Stack(ctypes.Structure):
         _fields_ = [("at", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]

@@ -111,7 +111,7 @@ def test_after_a_failing_slice_those_behind_it_have_not_run() -> None:
 
 @pytest.mark.parametrize("shape", [(2,) * 12, (256, *(2,) * 9), (3, 4, 5, 6, 7)])
 def test_lines_of_the_cache_are_used_up_whatever_the_layouts(shape: tuple[int, ...]) -> None:
-    """Slices that run in a row share cache lines, of an operand in C order and of one in Fortran order."""
+    """Slices that run one after another share cache lines of operands in C order and in Fortran order."""
     both = {
         (np.int64, np.int64, np.int64): "item__output() = n++ + 0 * (item__a() + item__b()); return true;"
     }

@@ -22,8 +22,7 @@ import cwrapjit.graph as cg
 from cwrapjit import _cwrapjit
 
 SLEEP = "int usleep(unsigned int);"
-# SLOW is a slice of one millisecond. COUNT slices last for three reports; MANY slices, a minute, are for
-# calls that a test ends early.
+# SLOW takes one millisecond. COUNT slices last for three reports; calls of MANY slices are ended early.
 SLOW = "usleep(1000); item__output() = item__a() + 1; return true;"
 COUNT = 300
 MANY = 60_000

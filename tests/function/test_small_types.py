@@ -1,4 +1,4 @@
-"""Tests types for which C and NumPy differ: float16, bool, and the alignment of locals."""
+"""Tests that both tiers agree with NumPy about float16 and bool, and the alignment of locals."""
 
 from __future__ import annotations
 

@@ -465,7 +465,7 @@ def test_no_two_units():
     error = refuses(TypeError, lambda: difference(("M8", "m8", "M8"))(x[:3], months), "timedelta64[M]")
     assert "converts" not in str(error)
     assert same(f(x, x), x - x), "and the next call is right again"
-    # Units do not matter for type sets without units.
+    # A type set whose keys name the units does not need equal units.
     g = wrap(
         ((), ()), (), {("M8", "M8", "m8"): DIFFERENCE, (NS, S, "i8"): "item__output() = 5; return true;"}
     )

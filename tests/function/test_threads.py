@@ -1,8 +1,6 @@
-"""Tests threads=: the slices of one call run on several threads.
-
-Slices sleep a little, so that other threads are worthwhile, and wait for them where a test needs them.
-pthread_self(), which threading.get_ident() returns, tells which thread ran a slice.
-"""
+"""Tests threads=: the slices of one call run on several threads. Slices sleep a little, so that other threads
+are worthwhile, and wait for them where a test needs them. pthread_self(), which threading.get_ident()
+returns, tells which thread ran a slice."""
 
 from __future__ import annotations
 

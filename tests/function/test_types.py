@@ -83,7 +83,7 @@ def test_each_type_set_runs_its_own_body():
 
 @pytest.mark.row("N42", "N11i")
 def test_rounding_inner_product():
-    """The seed has a body of its own for an int32 output, which only out= selects."""
+    """The seed's function has a separate body for an int32 output, which only out= selects."""
     rounds = """
         double out = 0.0;
         for(int i=0; i<dims_slice__a[0]; i++)

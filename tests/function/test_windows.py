@@ -302,7 +302,7 @@ def test_both_tiers_and_threads_say_the_same():
 
 @pytest.mark.row("K17")
 def test_loops_know_the_stride_of_a_windows_last_axis():
-    """They assume no other stride of it: images have any size. `k` may be a number (step 0)."""
+    """Loops assume no other stride of a window: images have any size. `k` may be a number (step 0)."""
     code = "item__y() = item__x(1, 1) + item__k() * (item__x(0, 1) + item__x(1, 2)); return true;"
     options: dict[str, Any] = {"windows": {"x": (3, 3)}, "window_steps": {"x": (1, 2)}}
     m, text = cwrapjit.module("written_heat", ""), io.StringIO()
@@ -596,7 +596,7 @@ assert (f(x) == wanted).all()
     ],
 )
 def test_constant_indices_outside_are_refused(index: str, told: str, column: int) -> None:
-    """Such indices used to print the memory beside the window."""
+    """A constant index outside used to read the memory beside the window."""
 
     def define(text: str, **options: Any) -> Any:
         return cwrapjit.function("f", Ccode_slice_eval={np.uint8: f"{text} return true;"}, **options)

@@ -1,6 +1,5 @@
-"""Tests ops that overwrite their inputs (destroy_map) and views (view_map): readers run first, conflicts are
-rejected by name, and the caller's objects change only if the caller allows it.
-"""
+"""Tests ops that overwrite inputs (destroy_map) and views (view_map): readers run first, conflicts are
+rejected by name, and the caller's objects change only if the caller allows it."""
 
 from __future__ import annotations
 

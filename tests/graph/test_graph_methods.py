@@ -221,7 +221,7 @@ def test_ops_can_drop_the_checks_of_types(flag: Any) -> None:
         assert link([x, y, unused], z, mode=mode).source.count("THE CHECK") == 1
     source = link([x, y], add(z, y), mode="function").source  # a client of y wants the check, none of x does
     assert source.count("THE CHECK") == 1 and source.count("CHECKED") == 3
-    assert link([x, y], careless(add(x, y), y)).source.count("THE CHECK") == 2  # the last client has no check
+    assert link([x, y], careless(add(x, y), y)).source.count("THE CHECK") == 2  # the last client omits it
 
 
 # ---- results of methods ----------------------------------------------------------------------------

@@ -281,7 +281,7 @@ def test_state_of_nodes(mode: str) -> None:
 @pytest.mark.row("T05i")
 @pytest.mark.parametrize("mode", ["struct", "function"])
 def test_the_state_of_a_node_ends_once(mode: str) -> None:
-    """c_cleanup_code_struct runs once per state, and for the nodes of a state that failed to begin."""
+    """c_cleanup_code_struct runs once per state, and for the begun part of a state that failed."""
     begun, ended, fails = Cell(), Cell(), Cell()
 
     class Keeping(FilledOp):

@@ -420,7 +420,7 @@ static void count_end(PyObject *capsule)
 )
 @pytest.mark.parametrize("optimize", ["off", "eager"])
 def test_destructors_of_capsules_stay(how: str, optimize: str) -> None:
-    """They are code of the graph; this one adds 1 to *at."""
+    """A destructor is code of the graph; this one adds 1 to *at."""
     seen = np.zeros(1)
     x = cg.float64("x")
     op = Code("Py_XDECREF({o}); " + how, [cg.generic], c_support_code=lambda: END)

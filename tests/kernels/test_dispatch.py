@@ -148,7 +148,7 @@ def test_many_arguments_are_resolved_each_time() -> None:
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 17, 32])
 def test_every_argument_counts(count: int) -> None:
-    """This holds for any number of arguments, and any position of the one that differs."""
+    """Each of any number of arguments decides, wherever it stands."""
     d = Counted()
     args: list[Any] = [0] * count
     assert d(*args)[0] == 1

@@ -764,7 +764,7 @@ def test_a_kernel_is_let_go_and_can_be_copied() -> None:
     ],
 )
 def test_calls_that_no_kernel_makes(arguments: tuple[Any, ...]) -> None:
-    """Even the private class rejects arguments that would lead out of its memory."""
+    """The private class rejects arguments that would lead out of its memory."""
     nargs, inputs, casts, outputs, shared, count, size, tuple_out, form = arguments
     dtypes = (np.dtype("f8"),) * count
     with pytest.raises((TypeError, ValueError), match=r"Adapted|at most 64"):
@@ -975,7 +975,7 @@ def test_the_mark_is_below_what_is_wrong(
 
 @pytest.mark.parametrize("what", ["operation", "loop_prep"])
 def test_a_line_may_be_continued_anywhere(what: str) -> None:
-    """Even within a name that kernels define."""
+    """A line may even be continued within a name that kernels define."""
     text = {"operation": "y = r[i] * 12 + _ind.size() + k", "loop_prep": "double k = 12 >> 1;"}
     for at in range(len(text[what])):
         cut = {**text, what: text[what][:at] + "\\\n" + text[what][at:]}

@@ -978,7 +978,7 @@ def test_faults_are_in_the_text_that_has_them(what: str) -> None:
     ],
 )
 def test_rows_do_not_go_over_kept_axes(order: str, axis: tuple[int, int], signature: str) -> None:
-    """If neighbouring items suffice, rows or outputs side by side remain lines in memory."""
+    """If neighbouring axes have 256 items, rows (or outputs side by side) are lines in memory."""
     kernel, x = summing(optimize="off"), np.asarray(np.arange(3600.0).reshape(300, 4, 3), order=order)
     assert np.array_equal(kernel(x, axis=axis), x.sum(axis=axis))
     assert kernel.functions[0].signature == signature
@@ -986,7 +986,7 @@ def test_rows_do_not_go_over_kept_axes(order: str, axis: tuple[int, int], signat
 
 @pytest.mark.row("K18")
 def test_columns_with_gaps_are_one_line() -> None:
-    """Like columns without gaps, they run in one loop over the items of all columns."""
+    """Columns with gaps, too, run in one loop over the items of all columns."""
     for gap in (1, 2):
         kernel = summing(optimize="off")
         x = np.arange(900.0).reshape(300, 3).repeat(gap, axis=1)[:, ::gap]
@@ -1006,7 +1006,7 @@ def test_no_eight_items_are_gathered_at_once() -> None:
 
 
 def test_a_line_may_be_continued_anywhere() -> None:
-    """Even within a name that kernels define."""
+    """A line may even be continued within a name that kernels define."""
     x = np.arange(4.0)
     for text in ("x * _in_ind.get()[0] * 12", "_raw_x[_in_ind.get()] * _in_ind.get()[0] * 12"):
         for at in range(1, len(text)):

@@ -1145,7 +1145,7 @@ SAME = "typedef struct hit { unsigned char k; struct point at[2]; npy_complex128
     [(ONE, "hit", "off"), (TAGGED, "struct hit", "off"), (SAME, "hit", "eager"), (SAME, "struct hit", "off")],
 )
 def test_structs_are_structured_arrays(text: str, hit: str, optimize: str) -> None:
-    """Structs pass in arrays and alone, as inputs and outputs."""
+    """Structs are passed in arrays and alone, as inputs and outputs."""
 
     def made(head: str, body: str) -> Any:
         return vectorize(f"{POINTS}{text}{head} {{ {body} }}".replace("HIT", hit), optimize=optimize)
@@ -1207,7 +1207,7 @@ def test_structs_that_numpy_has_not(text: str, message: str) -> None:
 @pytest.mark.compiler("asks for the cc tier")
 @pytest.mark.parametrize("optimize", ["off", "eager"])
 def test_pragmas_as_words(optimize: str) -> None:
-    """In statements, in macros, and between declarations; also in slices, kernels and libraries."""
+    """Pragmas stand in statements, in macros, between declarations; in slices, kernels and libraries."""
     loop = '_Pragma("GCC unroll 4") for(int i = 0; i < n; i++) s += i;'
     assert vectorize(f"int f(int n) {{ int s = 0; {loop} return s; }}", optimize=optimize)(5) == 10
     text = """
@@ -1283,7 +1283,7 @@ def test_macros_that_change_the_users_text_alone(optimize: str, macros: str, n: 
 )
 @pytest.mark.parametrize("name", ["item__x", "ctype__x", "dims_slice__x", "strides_full__x", "cwj_at__x"])
 def test_macros_of_names_that_generated_text_has(tmp_path: Any, line: str, name: str) -> None:
-    """Otherwise generated text would redefine them, or fail in a line that no user wrote."""
+    """Generated text would redefine such a macro, or fail in a line that no user wrote."""
     text = f"\n{line.replace('NAME', name)}\n"
     for work in (
         lambda: vectorize(f"{text}double f(double x) {{ return x; }}"),
@@ -1331,7 +1331,7 @@ def test_macros_of_names_that_kernels_have(line: str, name: str) -> None:
     "macro", ["int long", "return return 1 +", "const", "static", "if(x) if (!(x))", "char int"]
 )
 def test_macros_that_would_change_the_code_around_them(tmp_path: Any, macro: str) -> None:
-    """Such a macro changed one of our structs, and ended the process."""
+    """One of these macros changed a struct of ours, and ended the process."""
     text, word = f"\n#define {macro}\n", re.split(r"\W", macro)[0]
     for work in (
         lambda: vectorize(f"{text}double f(double x) {{ return x; }}"),

@@ -403,7 +403,7 @@ def test_none_and_booleans_are_real_references():
 
 @pytest.mark.row("P14i")
 def test_a_status_becomes_an_exception():
-    """A function may raise it, or return it."""
+    """The check may raise the exception, or return it."""
     lib = from_c(
         "int half(int64_t x, int64_t *r) { if (x % 2) return 7; *r = x / 2; return 0; }\n"
         'const char *message(int status) { return status == 7 ? "odd" : "fine"; }'

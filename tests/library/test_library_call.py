@@ -376,8 +376,8 @@ FUNCTIONS = [
 
 @pytest.mark.row("P08", "P20")
 def test_the_thunks_are_those_that_were_reviewed():
-    """People review it. Thunks call addresses, so names of headers cannot interfere. After an intended change
-    run this with CWRAPJIT_UPDATE_GOLDEN=1 and check the difference."""
+    """People review the text. Thunks call addresses, so names of headers cannot interfere. After an intended
+    change run this with CWRAPJIT_UPDATE_GOLDEN=1 and check the difference."""
     lib = from_c("")
     lib.struct("typedef struct point { double x; long n[2]; } point;")
     lib.declare("enum axis { ACROSS, ALONG };")

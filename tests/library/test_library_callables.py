@@ -305,7 +305,7 @@ def _is_marked(text: str) -> tuple[str, int]:
     ],
 )
 def test_faults_in_text_have_its_lines(text):
-    """They are not those of the caller."""
+    """The lines are those of the text, not of its caller."""
     lib = from_c("double apply(double (*f)(double x), double x)\n{\n    return f(x) + 1;\n}", debug=True)
     lib.function("double apply(double (*f)(double x), double x)")
     text, line = _is_marked(text)
@@ -317,8 +317,8 @@ def test_faults_in_text_have_its_lines(text):
 
 @pytest.mark.quick
 def test_faults_in_code_of_others_have_their_lines():
-    """That code is a function of another library, or of vectorize(), which a library's function calls. Later
-    it is C text, which must not get their lines."""
+    """Faults in a function of another library, or of vectorize(), which a library's function calls, have the
+    lines of that function's text. Faults in C text do not get them later."""
     lib = from_c("double apply(double (*f)(double x), double x)\n{\n    return f(x) + 1;\n}", debug=True)
     lib.function("double apply(double (*f)(double x), double x)")
     text = "\n\ndouble wild(double x)\n{\n    return *(int *)(long)(x - 1);\n}"

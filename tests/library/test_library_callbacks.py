@@ -464,7 +464,7 @@ def test_outside_of_calls_it_is_unraisable(lib, unraisable):
 @pytest.mark.row("L17")
 @pytest.mark.parametrize("debug", [False, True])
 def test_what_a_kept_callback_raises_in_slices_is_theirs(lib, unraisable, debug):
-    """In functions of a text, broadcasting functions, vectorize(), ufuncs, kernels and graphs."""
+    """The slices are of a text's functions, broadcast functions, vectorize(), ufuncs, kernels, graphs."""
     text = "static double (*stored)(double); void store(double (*f)(double)) { stored = f; }"
     made = cwrapjit.library("t", source=text + "double use(double x) { return stored(x); }", debug=debug)
     made.function("void store(double (*f)(double))", keeps={"library": "f"})
@@ -579,7 +579,7 @@ double of_late(late *l) { return l->f(l, 4); }
 
 
 def test_what_comes_first_is_user_data_where_a_void_pointer_is_behind_the_function():
-    """This holds for members of structs, unless the struct's void * belongs to something else."""
+    """This is so for members of structs, unless the struct's void * belongs to another member."""
     lib = cwrapjit.library("t", source=MEMBERS)
     seen = []
     o = lib.operations(f=lambda handle, x: seen.append(handle) or x)

@@ -640,7 +640,7 @@ def test_both_ways_agree_on_what_is_lent_and_on_structs_by_value() -> None:
     lent = both_ways(lib.shelf_next, made, 0)
     labels = both_ways(lib.label_make, made, 1)
     assert [both_ways(lib.label_book, each, 1) for each in labels] == [[10, 10]] * 2
-    refuses(BufferError, made.close, "refers to it")  # by the labels
+    refuses(BufferError, made.close, "refers to it")  # the labels refer to it
     del labels
     made.close()
     for each in lent:

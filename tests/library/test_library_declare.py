@@ -466,7 +466,7 @@ CONDITIONS = [
 
 @pytest.mark.quick
 def test_conditions_are_computed_as_a_compiler_does() -> None:
-    """They have 64 bits; if one operand is unsigned, so is the result."""
+    """Conditions have 64 bits; if one operand is unsigned, so is the result."""
     texts = [f"#if {each}\n#define N{k} 1\n#endif\n" for k, each in enumerate(CONDITIONS)]
     lib = cwrapjit.library("l", sources=[]).declare("".join(texts))
     assert [each for k, each in enumerate(CONDITIONS) if not hasattr(lib, f"N{k}")] == []

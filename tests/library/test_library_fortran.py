@@ -100,7 +100,7 @@ def bound(tmp_path_factory) -> Any:
 
 @pytest.mark.row("F01")
 def test_bind_c_routines(bound):
-    """C declares them; an interface with bind(c) does the same, and needs no module."""
+    """C declares the routines; an interface with bind(c) does the same, and needs no module."""
     scale, x = bound.function("void scale(int n, double x[n])"), np.arange(4.0)
     assert scale(x) is None
     assert x.tolist() == [0, 2, 4, 6]

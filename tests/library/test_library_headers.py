@@ -204,7 +204,7 @@ def test_a_text_that_includes_declares_only_its_own(reader):
 
 @pytest.mark.row("L01")
 def test_what_another_header_has_included_may_be_asked_for(reader, tmp_path):
-    """Its #include stands in the same text, after it, or in a text of its own, in any order."""
+    """Its #include may come before or after the other one, in the same text or in another."""
     (tmp_path / "inner").mkdir()
     (tmp_path / "outer").mkdir()
     (tmp_path / "inner" / "in.h").write_text(
@@ -261,7 +261,7 @@ def test_faults_have_the_users_lines(reader, folder):
 
 
 def test_bytes_that_are_no_utf_8_are_those_of_texts(reader, tmp_path):
-    """They become texts in the same way as those of variables and members."""
+    """Bytes of macros become texts in the same way as those of variables and members."""
     (tmp_path / "latin.h").write_bytes(
         b'#define LATIN "caf\xe9 2"\n#define UTF "caf\xc3\xa9"\n#define BOTH LATIN UTF "\\xff" // \xe9\n'
         b"#define LETTER '\xe9'\n/* \xe9 */ static const int size = sizeof(\"\xe9\");\n"
@@ -274,7 +274,7 @@ def test_bytes_that_are_no_utf_8_are_those_of_texts(reader, tmp_path):
 
 
 def test_headers_of_c_itself_may_be_missing(own_reader, monkeypatch):
-    """A machine without a compiler may lack them; cwrapjit knows their declarations."""
+    """A machine without a compiler may lack C's headers; cwrapjit knows their declarations."""
     monkeypatch.setattr(headers, "system_folders", list)
     lib = cwrapjit.library("c", libraries=["c"])
     lib.declare("#include <uchar.h>\nint abs(int x);")
@@ -453,7 +453,7 @@ def test_no_process_without_an_include(monkeypatch):
 
 @pytest.mark.row("G10")
 def test_conditions_hold_where_they_hold_for_c():
-    """In declarations and in header= they see the macros of all earlier texts."""
+    """Conditions in declarations and in header= see the macros of all earlier texts."""
     lib = cwrapjit.library("c", libraries=["c"], header="#ifdef INT64_MAX\n#define WIDE 3\n#endif\n")
     lib.declare("#include <math.h>\n#define OWN 2")
     lib.declare(

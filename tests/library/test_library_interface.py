@@ -162,7 +162,7 @@ def test_functions_of_arrays_broadcast_over_what_is_left():
     outer = "void outer(int n, int m, const double a[n], const double b[m], double r[n][m])"
     g = lib.function(outer, out="r", broadcast=True)
     assert np.array_equal(g(ar(5, 1, 2), ar(3)), ar(5, 1, 2)[..., :, None] * ar(3)[..., None, :])
-    some = ar(5, 4)[:, ::2]  # C cannot see the stride
+    some = ar(5, 4)[:, ::2]  # C does not get the stride
     assert np.array_equal(g(some, range(3)), some[..., :, None] * ar(3)[..., None, :])
     h = lib.function("double sum(int n, const double *x, int step)", prototype={"x": "n"}, **said, name="h")
     assert np.array_equal(h(ar(2, 3)), [3, 12])

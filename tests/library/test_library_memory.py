@@ -751,7 +751,7 @@ def test_a_struct_that_c_fills_is_no_copy_of_another_type(free):
     assert [(each.kind, each.word) for each in found] == [(1, "one"), (2, "two")]
     refuses(ValueError, lambda r=r: lib.reader_next(r), "status -1")
     if free:
-        r.close()  # free= owns what it ends
+        r.close()  # with free=, Python owns the events
         assert lib.readers == 0 and found[0].word == "one"
         found.pop().close()
         assert lib.events == 1

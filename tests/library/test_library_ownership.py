@@ -497,7 +497,7 @@ def test_what_failing_calls_left_behind_is_no_object():
 
 @pytest.mark.row("L06")
 def test_outputs_that_stay_c_s_are_said_to():
-    """Their class has free= for other objects."""
+    """returns= leaves one function's outputs to C, though their class has free= for others."""
     text = (
         "typedef struct shelf shelf; typedef struct box { int v; char *room; } box; int boxes = 0, shelves;"
         "struct shelf { box first; }; void box_free(box *b) { boxes--; free(b); }"

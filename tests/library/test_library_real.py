@@ -1,7 +1,4 @@
-"""Tests two libraries of others, libm and zlib.
-
-Their results must equal those of math, zlib and NumPy, for random shapes, strides and orders.
-"""
+"""Tests libm and zlib against math, zlib and NumPy, for random shapes, strides and orders."""
 
 from __future__ import annotations
 

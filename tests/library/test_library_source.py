@@ -42,7 +42,7 @@ def smoothed(x: np.ndarray) -> np.ndarray:
     "word, meaning", [("bool", "int"), ("_Bool", "long"), ("float", "double"), ("int", "long")]
 )
 def test_words_of_types_that_are_macros(word: str, meaning: str, tmp_path: Any) -> None:
-    """They mean the same as in C, in the text and in an included file."""
+    """The words have C's meaning, in the text and in an included file."""
     macro = f"#undef {word}\n#define {word} {meaning}"
     (tmp_path / "own.h").write_text(f"{macro}\n")
     for front in (macro, '#include "own.h"', "#include <own.h>"):
@@ -121,7 +121,7 @@ LAYOUTS = [
 @pytest.mark.compiler("passes structs with a layout of their own by value")
 @pytest.mark.parametrize("text", LAYOUTS)
 def test_packed_and_aligned_structs(text: str) -> None:
-    """They pass in arrays, as instances, by value, and in vectorize()."""
+    """The structs are passed in arrays, as instances, by value, and in vectorize()."""
     offset = "long at_%s(void) { return __builtin_offsetof(struct s, %s); }\n"
     same = "void same(const struct s x[n], int n, OUT struct s y[n]) { while(n-- > 0) y[n] = x[n]; }\n"
     text += "\n" + "".join(offset % (each, each) for each in "abc") + same
@@ -236,7 +236,7 @@ def test_variables_are_shared_and_live() -> None:
 
 @pytest.mark.row("K14")
 def test_results_that_are_enums_are_those_of_a_header() -> None:
-    """They are members, even if numbers would broadcast; broadcast=True makes them numbers."""
+    """Results are members, even if numbers would broadcast; broadcast=True makes them numbers."""
     text = """enum mode { UP = 1, DOWN = 5 };
 enum mode of(int x) { return x ? DOWN : UP; }
 enum mode same(enum mode m) { return m; }

@@ -83,7 +83,7 @@ def test_what_is_no_character_is_refused(same: Any) -> None:
 
 
 def test_characters_elsewhere(lib: Any) -> None:
-    """As defaults, behind pointers, and broadcast over arrays, whose items are numbers."""
+    """Characters are defaults, behind pointers, and broadcast over arrays, whose items are numbers."""
     code = lib.function("int code(char c)", defaults={"c": "x"})
     assert code() == ord("x")
     assert lib.function("void pair(char *first, char *second)", out=("first", "second"))() == ("a", "b")
@@ -170,7 +170,7 @@ def test_arguments_in_the_encoding_that_is_said(lib: Any) -> None:
 
 
 def test_encodings_that_are_refused(lib: Any) -> None:
-    """These are encodings in which ASCII has other bytes, and misspelt names."""
+    """Encodings in which ASCII has other bytes are rejected, and so are misspelt names."""
     declared = "size_t length(const char *s)"
     for wrong in "utf-16", "utf-32", "utf-7", "utf-8-sig", "cp037", "rot13", "no such", "\0":
         refuses(ValueError, lambda wrong=wrong: lib.function(declared, encoding=wrong), "encoding", "ASCII")
@@ -313,7 +313,7 @@ def test_what_is_no_text_says_whose_it_is() -> None:
 @pytest.mark.quick
 @pytest.mark.row("P17i")
 def test_buffers_whose_length_is_said() -> None:
-    """They may contain NULs, and C writes into writable ones."""
+    """The texts contain NULs. C writes into writable buffers."""
     own = from_c(
         "int sum(int n, const char *s) { int t = 0; while (n--) t += s[n]; return t; }"
         "void put(int n, char *s) { *s = 7; }"
@@ -576,7 +576,7 @@ def book(lists: Any) -> Any:
 
 
 def test_an_index_of_a_list_says_whose_it_is() -> None:
-    """It does for reading and writing, in members, variables and handles."""
+    """The message names the list's owner, for reading and writing: members, variables and handles."""
     text = """typedef struct thing thing;
 typedef struct { char *names[3]; thing *things[2]; } rec;
 rec *make(void) { static rec made = {{"a", "b", "c"}}; return &made; }

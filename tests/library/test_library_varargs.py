@@ -1,5 +1,4 @@
-"""Tests numbers that C passes in special ways: variadic ones, complex ones by value, _Bool, enums of 64 bits;
-and NULL for None. The oracles are libc and libm."""
+"""Tests what C passes in special ways: variadic numbers, complex ones by value, _Bool, wide enums, NULL."""
 
 from __future__ import annotations
 
@@ -55,7 +54,7 @@ def test_numbers_that_do_not_fit_into_registers_arrive(libc):
 
 
 def test_narrow_types_are_promoted_as_c_does(libc):
-    """They are checked as their own type, and C gets a double or an int."""
+    """Narrow numbers are checked as their own type, and passed as a double or an int."""
     show = printer(libc, "float", "signed char", "unsigned char", "short", "unsigned short", "_Bool")
     rest = (-128, 255, -32768, 65535, True)
     for number in np.float32(0.1), 0.1:
@@ -125,7 +124,7 @@ def test_of_whole_headers():
 
 @pytest.mark.parametrize("debug", [False, True])
 def test_our_own_variadic_functions(tmp_path, debug):
-    """libtcc or the system's compiler builds the function; structs are variadic, too."""
+    """libtcc or the system's compiler builds the function; arguments may be structs, too."""
     text = """
     #include <stdarg.h>
     typedef struct { double x, y; } spot;
@@ -233,7 +232,7 @@ def test_complex_numbers_where_registers_end(tmp_path):
 
 
 def test_long_doubles_keep_their_digits(tmp_path):
-    """They go to and from libm, and the system compiler's functions, in registers and on the stack."""
+    """Values go to and from libm, and the system compiler's functions, in registers and on the stack."""
     libm = cwrapjit.library("m", libraries=["m"])
     libm.declare(
         """
@@ -258,7 +257,7 @@ def test_long_doubles_keep_their_digits(tmp_path):
 
 
 def test_long_doubles_in_memory():
-    """Also behind pointers. The system's compiler passes structs by value."""
+    """Long doubles in arrays, structs and behind pointers. The system's compiler passes structs by value."""
     text = """
     struct wide { char c; long double x; long double v[3]; };
     struct pair { int n; long double x; };

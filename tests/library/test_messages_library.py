@@ -1,7 +1,4 @@
-"""Tests the whole messages of libraries about invalid options, declarations, dims and calls.
-
-Other files check only for a word or two.
-"""
+"""Tests the whole messages of libraries about invalid options, declarations, dims and calls."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Tests with strace and valgrind what a process leaves behind: no file, no other process, no lost memory.
-
-valgrind also reports faults of CPython; only those with frames of cwrapjit, libtcc or compiled code count.
-"""
+"""Tests with strace and valgrind what a process leaves behind: no file, no other process, no lost memory. Of
+valgrind's reports, only those with frames of cwrapjit, libtcc or compiled code count."""
 
 from __future__ import annotations
 
@@ -19,8 +17,7 @@ from helpers import compiler, python
 
 BEGIN, END = "/cwrapjit-test-begins", "/cwrapjit-test-ends"
 
-# Defines and calls functions, a graph and a library, between two marks that strace shows. The process itself
-# checks Python's audit events.
+# Defines and calls all kinds between two marks for strace, and checks Python's audit events itself.
 CHILD = rf"""
 import os, sys
 import numpy as np
@@ -237,8 +234,7 @@ def test_fortran_runs_its_compiler_and_removes_its_files(tmp_path: pathlib.Path)
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 # These functions intern strings forever. CPython 3.12 and 3.13 do not count references to them, and leave
-# them at exit, though their table goes (python/cpython#113190). Other versions show names that we intern once
-# too often.
+# them at exit, though their table goes (python/cpython#113190). Other versions show our superfluous ones.
 INTERNING = {
     (3, 12): "PyUnicode_InternFromString|PyDict_SetItemString",
     (3, 13): "PyDict_SetItemString",

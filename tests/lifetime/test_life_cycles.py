@@ -1,7 +1,5 @@
 """Tests that define and free functions while others call them: cycles, threads, forks, exits, signals.
-
-CWRAPJIT_CYCLES scales the number of rounds (default 1; `make soak` uses 200).
-"""
+CWRAPJIT_CYCLES scales the number of rounds (default 1; `make soak` uses 200)."""
 
 from __future__ import annotations
 
@@ -402,7 +400,7 @@ def alarms() -> Iterator[Callable[[Callable[[], None], float], None]]:
 
 @pytest.mark.row("G06")
 def test_signals_disturb_nothing(alarms: Any) -> None:
-    """They interrupt system calls with EINTR, including those on the compiler's pipe."""
+    """Signals interrupt system calls with EINTR, including those on the compiler's pipe."""
     rang: list[int] = []
     alarms(lambda: rang.append(1), 0.001)
     for k in range(20 * CYCLES):

@@ -520,7 +520,7 @@ def test_functions_outlive_their_library(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_functions_that_were_replaced_are_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    """refine(), function() and declare() replace functions, whose steps the pickle then lacks."""
+    """The pickle has no step for a function that refine(), function() or declare() replaced."""
     lib = make_library()
     lib.function("int add(int n)", name="more", doc="first")
     old = lib.square, lib.more

@@ -1,8 +1,6 @@
-"""Tests random structs that point to and contain each other: no freed object is visible, nothing leaks.
-
-A model in Python knows where every pointer leads. C overwrites what it frees, and counts. The usual run is
-short; CWRAPJIT_LIBRARY_STEPS makes it long, best under AddressSanitizer.
-"""
+"""Tests random structs that point to and contain each other: no freed object is visible, nothing leaks. A
+model in Python knows where every pointer leads. C overwrites what it frees, and counts.
+CWRAPJIT_LIBRARY_STEPS makes the short usual run long, best under AddressSanitizer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Compares cwrapjit with numpysane_pywrap from PyPI: the same definitions, built by the system's compiler.
-
 Both must give the same values, shapes and dtypes, and reject the same calls. is_left_out() skips calls in
-which cwrapjit differs on purpose; the names and docstrings of its functions give the reasons.
-"""
+which cwrapjit differs on purpose; the names and docstrings of its functions give the reasons."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Compares generated shapes, strides, dtypes and prototypes with NumPy and a model in plain Python, and quick
-calls with general ones.
-"""
+"""Compares generated calls with NumPy and with a model in plain Python, and quick calls with general ones."""
 
 from __future__ import annotations
 

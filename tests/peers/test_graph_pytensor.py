@@ -1,6 +1,4 @@
-"""Tests graphs of PyTensor's classes: link() accepts them if their C is plain C, and computes what PyTensor
-computes.
-"""
+"""Tests graphs of PyTensor's classes: link() accepts them if their C is plain C, with PyTensor's results."""
 
 from __future__ import annotations
 
@@ -223,7 +221,7 @@ def ready_made() -> dict[str, tuple[Any, Any, Any]]:
 @pytest.mark.parametrize("per_op", [False, True])
 @pytest.mark.parametrize("name", ready_made())
 def test_pytensors_own_ops(name: str, per_op: bool, mode: str) -> None:
-    """In one C function, and in one per op, which is PyTensor's way."""
+    """The graph is one C function, or one per op, which is PyTensor's way."""
     x, z, value = ready_made()[name]
     got = cwrapjit.link([x], z, mode=mode, per_op=per_op)(value)
     wanted = own_results([x], z, value)
@@ -351,7 +349,7 @@ class Pair(COp):
 @both_forms
 @pytest.mark.parametrize("axis", [0, 1])
 def test_join_reads_and_moves_members_of_arrays(axis: int, mode: str) -> None:
-    """Its C accesses data and dimensions as members of PyArrayObject_fields."""
+    """The C text of join uses data and dimensions as members of PyArrayObject_fields."""
     a, b = pt.dmatrix("a"), pt.dmatrix("b")
     k = cwrapjit.link([a, b], pt.join(axis, a, b), mode=mode)
     for rows, columns in [(3, 4), (3, 4), (2, 2), (0, 4)]:
@@ -487,7 +485,7 @@ def test_graphs_of_no_library_at_all(mode: str) -> None:
 @given(graph=graphs(most=8))
 @settings(max_examples=75)
 def test_pytensors_own_handler_agrees(graph: Any) -> None:
-    """Both find an order for the same graphs, except for outputs, which DestroyHandler ignores."""
+    """link() and DestroyHandler find an order for the same graphs, but the latter ignores outputs."""
     given, outputs = graph
     assume(all(node.op is not both for node in nodes_of(outputs)))  # it takes the view for one of the input
     possible, but_for_outputs = (can_be_ordered(given, each, []) for each in (outputs, last_of(outputs)))

@@ -1,6 +1,5 @@
-"""Tests that texts about code and tests are true: docs/features.md and the tests' row marks, tests/README.md,
-the generated C that ARCHITECTURE.md shows, and failures of Hypothesis in tests/corpus.
-"""
+"""Tests that these are true: docs/features.md and the tests' row marks, tests/README.md, the generated C that
+ARCHITECTURE.md shows, and that failures of Hypothesis in tests/corpus stay repaired."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def minor_versions() -> list[int]:
 
 @pytest.mark.row("N83", "X01")
 def test_the_same_versions_are_named_everywhere() -> None:
-    """These are the lists for tests, for users, and of versions that are built from source."""
+    """Compares the lists of versions that are tested, documented, and built from source."""
     minors = minor_versions()
     assert minors == list(range(10, 16))
     project = (HERE / "pyproject.toml").read_text()

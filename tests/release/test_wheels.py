@@ -33,7 +33,7 @@ def made_wheel(request: pytest.FixtureRequest) -> tuple[pathlib.Path, str]:
 
 @pytest.mark.row("X03")
 def test_a_wheel_is_for_systems_with_glibc_2_28(made_wheel: tuple[pathlib.Path, str]) -> None:
-    """Its name says so. The extension needs no newer symbols, and of libraries only glibc's."""
+    """The name says so. The extension needs no newer symbols, and of libraries only glibc's."""
     path, machine = made_wheel
     *_, tags = path.stem.split("-")
     glibc = [tuple(map(int, each)) for each in re.findall(r"manylinux_(\d+)_(\d+)_", tags)]

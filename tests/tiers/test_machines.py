@@ -58,7 +58,7 @@ def test_unary_minus_where_nothing_runs(code: str) -> None:
 
 
 def test_unary_minus_that_runs() -> None:
-    """It changes the sign of zeros, too."""
+    """Unary minus changes the sign of zeros, too."""
     x = np.array([0.0, -0.0, 1.5, -np.inf, 5e-324])
     f = define("item__y() = -item__x() * 1 - -item__x() + -(item__x()); return true;")
     assert np.array_equal(np.signbit(define("item__y() = -item__x(); return true;")(x)), ~np.signbit(x))
@@ -183,7 +183,7 @@ def test_conditions_of_long_double(optimize: str) -> None:
 
 @pytest.mark.quick
 def test_long_double_computes_the_same_in_both_tiers() -> None:
-    """On arm64 it has 128 bits, and is computed by functions of libtcc."""
+    """On arm64 long double has 128 bits, and functions of libtcc compute it."""
     x = np.array([0.0, 1.0, -1.0, 0.1, 1e10, -12345.678, 1.5, 2.0 / 3])
     assert np.array_equal(define(LONG_DOUBLES)(x), define(LONG_DOUBLES, "eager")(x))
 
@@ -233,7 +233,7 @@ def test_numbers_behind_dots(optimize: str) -> None:
 @pytest.mark.quick
 @TIERS
 def test_alloca(optimize: str) -> None:
-    """libtcc's archive has none for arm64. A slice frees its stack memory at its end."""
+    """libtcc's archive has no alloca for arm64. A slice frees its stack memory at its end."""
     code = """
         double *a = alloca((size_t)item__x() * sizeof *a), s = 0;
         char *b = alloca(3);
@@ -275,7 +275,7 @@ def test_the_list_for_arm64_names_every_test_file() -> None:
 
 
 def test_the_tool_says_what_is_missing(tmp_path: pathlib.Path) -> None:
-    """It lists everything at once, and builds nothing."""
+    """The tool lists everything at once, and builds nothing."""
     tool = HERE.parent / "tools" / "test_arm64.sh"
     if platform.machine() == "aarch64":
         done = subprocess.run(["/bin/sh", str(tool)], capture_output=True, text=True)

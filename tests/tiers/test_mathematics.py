@@ -186,7 +186,7 @@ def units_off(got: float, exact: Fraction) -> float:
 @pytest.mark.row("K19")
 @pytest.mark.parametrize("n", [-8, -5, -3, -2, -1, 2, 3, 4, 5, 7, 8])
 def test_whole_powers_are_rounded_once(n: int) -> None:
-    """The error is at most libm's, which is 0.52 units in the last place."""
+    """The error is at most half a unit in the last place; libm's may be 0.52 units."""
     edge = 1020 // abs(n)
     rng = np.random.default_rng(n + 100)
     near = rng.normal(size=60)
@@ -375,7 +375,7 @@ def test_a_written_module_has_the_same_numbers(tmp_path: pathlib.Path) -> None:
 @pytest.mark.quick
 @pytest.mark.row("K19", "U09")
 def test_a_written_module_that_sees_exceptions() -> None:
-    """Its floor() is libm's, as in memory, and raises no exceptions."""
+    """The module's floor() is libm's, as in memory, and raises no exceptions."""
     m = cwrapjit.module("exceptions", "", "#include <fenv.h>")
     m.function(
         "f",

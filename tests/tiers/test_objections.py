@@ -21,8 +21,7 @@ from helpers import compiler, eventually, python, refuses, wrap
 import cwrapjit
 import cwrapjit.graph as cg
 
-# What libtcc accepts as a double, and the line that the compiler must name. Most such values are rejected
-# earlier (test_misread.py).
+# What libtcc accepts as a double (most is rejected earlier, test_misread.py), and the line of the warning.
 WRONG = {
     "a string": ('double v = (double)"abc";', 1),
     "a string, assigned": ('double v;\n  v = (double)"abc";', 2),
@@ -569,7 +568,7 @@ def test_diagnose_of_libraries(tmp_path: pathlib.Path) -> None:
 
 # ---- faults about which old compilers only warn --------------------------------------------------------
 
-# These are in an included file, where libtcc warns or says nothing.
+# Faults in an included file, where libtcc warns or says nothing.
 LENIENT = {
     "implicit int": "static const v = 2.5;",
     "pasted": "#define PASTE(a, b) a##b\nPASTE(con, st) v = 2.5;",

@@ -1,5 +1,4 @@
-"""Tests that integer quotients and remainders, and differences from zero, are the same in both tiers, and
-trap only if undefined."""
+"""Tests that integer quotients, remainders and differences from zero are the same in both tiers."""
 
 from __future__ import annotations
 

@@ -503,7 +503,7 @@ def test_nan_and_infinity_can_be_told(dtype: Any) -> None:
 @pytest.mark.quick
 @pytest.mark.row("G15")
 def test_functions_of_libm_still_give_nan_and_infinity() -> None:
-    """This includes their versions for vectors."""
+    """libm's functions for vectors do so, too."""
     names = ("exp", "log", "sin", "sqrt", "pow", "atan")
     code = "".join(f"item__{name}_() = {name}({'x, -2' if name == 'pow' else 'x'});" for name in names)
     f = wrap_signature(

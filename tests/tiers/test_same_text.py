@@ -151,7 +151,7 @@ def test_fences_and_flags_are_in_both_tiers() -> None:
 
 @pytest.mark.quick
 def test_headers_of_the_system_are_read_in_both_tiers() -> None:
-    """Without GNU's macros they define names that are types to gcc, and remove attributes."""
+    """Without GNU's macros the headers define names that are types to gcc, and remove attributes."""
     header = """
         #include <wchar.h>
         #include <unistd.h>

@@ -231,7 +231,7 @@ def test_a_function_may_go_in_between(texts: Texts) -> None:
     assert g.wait()
 
 
-# What the running call's text names, and a name of ours that then comes before it.
+# The running call's text, its header, and a text of ours that must then stand in front of it.
 NAMED = {
     "nothing": ("x * x", "", ""),
     "stdint": ("x + (double)(uint_least32_t)3", "", "UINT32_MAX"),

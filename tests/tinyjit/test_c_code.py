@@ -1,6 +1,4 @@
-"""Tests the user's own C: header text, C files, include folders, macros, libraries and their search, and
-errors about missing ones.
-"""
+"""Tests the user's own C: header text, C files, include folders, macros, libraries; missing ones."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Tests faults in C text: their place and look, that all are reported, hints, and that no text crashes the
-process.
-"""
+"""Tests faults in C text: places, messages, hints; all are reported, and no text crashes the process."""
 
 from __future__ import annotations
 

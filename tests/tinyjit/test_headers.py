@@ -1,6 +1,4 @@
-"""Tests what snippets know without #include, the package's small headers, the system's headers after them,
-and gcc's builtins.
-"""
+"""Tests what snippets know without #include, the package's headers, the system's headers, gcc's builtins."""
 
 from __future__ import annotations
 

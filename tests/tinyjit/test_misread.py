@@ -93,7 +93,7 @@ def test_what_is_no_number_is_refused(kind: str) -> None:
     ],
 )
 def test_words_of_types_that_mean_others(word: str, renames: str) -> None:
-    """Only C knows their meaning; such variables must keep all digits."""
+    """Only C knows what such words mean; variables of these types must keep all digits."""
     big = 2**60 + 1
     text = f"{renames.format(word)}\n{word} f(long x) {{ {word} y = x, z[] = {{x}}; y = z[0]; return y; }}\n"
     assert cwrapjit.library("t", source=text).f(big) == big
@@ -564,7 +564,7 @@ typedef double real;
 @pytest.mark.row("G13")
 @pytest.mark.parametrize("kind", FINE)
 def test_legal_c_is_taken(kind: str, tmp_path: pathlib.Path) -> None:
-    """As a header and as a file; gcc accepts it, too."""
+    """The text is a header and a file; gcc accepts it, too."""
     (tmp_path / "some.h").write_text(SOME)
     header = FINE[kind]
     f = wrap_signature("x() -> y()", CALL_H, header=header, include_dirs=[str(tmp_path)])
@@ -703,7 +703,7 @@ def test_small_numbers_are_right_or_refused() -> None:
 
 @pytest.mark.row("G08")
 def test_members_of_null_are_not_accessed() -> None:
-    """So did offsetof() before it was a builtin, and so headers ask for a member's size."""
+    """offsetof() was like this before it was a builtin, and headers ask like this for a member's size."""
     text = "item__y() = (size_t)&((struct pair *)0)->b + sizeof(((struct pair *)0)->c); return true;"
     assert wrap_signature("x() -> y()", text, header="#include <stddef.h>\n" + PAIRS)(1.0) == 24
 

@@ -245,7 +245,7 @@ def test_numpys_scalars_are_made_and_read() -> None:
 # ---- inline access to arrays and types: macros, members of public structs, 0-d arrays --------------------
 
 
-# These are functions of NumPy in both cases.
+# Functions of NumPy that are no macros in either case.
 CHECKS = {
     "PyArray_Check",
     "PyArray_CheckExact",
