@@ -352,7 +352,6 @@ read_numbers(PyObject *tuple, int *numbers, int least, int below)
     return (int)count;
 }
 
-/* True for a dtype of numbers or bools. */
 static int
 is_number(PyObject *object)
 {

@@ -1,4 +1,4 @@
-/* bound.c: see bound.h. */
+/* bound.c: keeps the values that a destructor needs besides its object. */
 #include "library/objects/bound.h"
 
 #include "library/objects/owners.h"
@@ -12,12 +12,12 @@ cwj_bound_new(void)
         PyMem_Free(self);
         return NULL;
     }
-    PyObject_GC_UnTrack(
-        self->owners); /* instances visit what is in it: else cycles through it are kept for good */
+    /* Instances visit its items. If the collector saw the list, it would keep cycles through it forever. */
+    PyObject_GC_UnTrack(self->owners);
     return self;
 }
 
-/* What is in the list is counted, once for each time. */
+/* Appends an object. An instance counts how often it is in such lists. */
 static int
 add_owner(cwj_bound *self, PyObject *object)
 {

@@ -1,4 +1,4 @@
-/* construct.c: initialisers, which begin the instances that Python code asks for. */
+/* construct.c: initialises the instances that Python code creates. */
 #include "library/objects/instance.h"
 #include "library/objects/looks.h"
 #include "library/objects/owners.h"
@@ -11,7 +11,7 @@ is_in_use(cwj_instance *self)
     return self->uses > 0 || self->holders > 0 || self->binders > 0 || cwj_looks_into(self);
 }
 
-/* Takes over what a function of C made: `made` is empty afterwards. */
+/* Takes over the C object of `made`, which is empty afterwards. */
 static int
 adopt(cwj_instance *self, PyObject *made)
 {
@@ -32,16 +32,16 @@ adopt(cwj_instance *self, PyObject *made)
     self->memory = other->memory;
     self->pointer = self->address = other->pointer;
     self->owned = other->owned || other->memory != NULL;
-    self->bound = other->bound; /* its own is none: it was not initialised */
+    self->bound = other->bound; /* it has none yet, as it was not initialised */
     other->bound = NULL;
     other->pointer = other->memory = NULL;
-    if (other->owned) { /* the destructor of its own declaration ends it */
+    if (other->owned) { /* the destructor of its own layout ends it */
         Py_SETREF(self->layout, (cwj_struct_layout *)Py_NewRef(other->layout));
     }
-    Py_XSETREF(self->base, Py_XNewRef(other->base)); /* it may be C's, as before */
+    Py_XSETREF(self->base, Py_XNewRef(other->base)); /* NULL: the memory is C's */
     self->lies = other->lies;
     self->root = other->root == other ? self : other->root;
-    PyObject *references = self->references; /* of the empty memory: none but by Python code */
+    PyObject *references = self->references; /* entries of the empty memory, made by Python code */
     self->references = other->references;
     other->references = references;
     other->owned = false;
@@ -57,7 +57,7 @@ adopt(cwj_instance *self, PyObject *made)
     return 0;
 }
 
-/* 1 when it was initialised already, or is now; raises. */
+/* Returns 1 with TypeError set if the instance is initialised or being initialised, else 0. */
 static int
 refuse_to_begin(cwj_instance *self, bool adopts)
 {
@@ -96,8 +96,6 @@ cwj_construct(PyObject *function, bool adopts, PyObject *const *args, size_t nar
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* ---- instances at an address -------------------------------------------------------- */
-
 PyDoc_STRVAR(
     instance_at_doc,
     "instance_at(cls, address, base=None, /)\n--\n\n"
@@ -125,8 +123,6 @@ instance_at(PyObject *Py_UNUSED(extension), PyObject *args)
     Py_DECREF(layout);
     return made;
 }
-
-/* ---- functions of the extension module --------------------------------------------- */
 
 PyMethodDef cwj_instance_functions[] = {
     {"instance_at", instance_at, METH_VARARGS, instance_at_doc},

@@ -1,4 +1,4 @@
-/* field_new.c: what cwrapjit.library says of a member, checked. */
+/* field_new.c: makes a Field from the description of a member by cwrapjit.library, and checks it. */
 #include "library/objects/field.h"
 
 #include "base/choices.h"
@@ -8,7 +8,7 @@
 #define WORD(name, word) word,
 const char *const cwj_field_kinds[] = {FIELD_KINDS(WORD)};
 
-/* An integer member: (offset, type). */
+/* Parses an integer member: (offset, type). */
 static int
 parse_member(const field_object *self, PyObject *pair, field_dim *dim)
 {
@@ -25,7 +25,6 @@ parse_member(const field_object *self, PyObject *pair, field_dim *dim)
     return 0;
 }
 
-/* dims: a tuple of numbers and of members. */
 static int
 parse_dims(field_object *self, PyObject *dims)
 {
@@ -52,8 +51,8 @@ parse_dims(field_object *self, PyObject *dims)
     return 0;
 }
 
-/* Bytes of the items inside; SIZE_MAX: more than there can be. Of x[], whose length another member says,
- * none. */
+/* Returns the bytes that items take inside the struct; SIZE_MAX: too many. Items of x[], whose length is in another
+ * member, take none. */
 static size_t
 items_size(const field_object *self, size_t size)
 {
@@ -78,7 +77,7 @@ are_bits(const field_object *self)
            self->dims[0].value <= room && self->dims[1].value <= room - self->dims[0].value;
 }
 
-/* How much memory the member takes, with an exception where the kind lacks something. */
+/* Computes the memory that the member takes. Returns 0, or -1 with ValueError set if its kind lacks something. */
 static int
 member_size(const field_object *self, size_t *size)
 {
@@ -118,7 +117,7 @@ member_size(const field_object *self, size_t *size)
     return 0;
 }
 
-/* A mistake in cwrapjit.library must not become a read outside the struct. */
+/* A mistake in cwrapjit.library must not lead to a read outside the struct. */
 static int
 check_extent(const field_object *self)
 {
@@ -134,7 +133,7 @@ check_extent(const field_object *self)
     return 0;
 }
 
-/* A str is the name of a number's type; all else NumPy must know. */
+/* Parses the name of a number's type, or any dtype that NumPy knows. */
 static int
 parse_dtype(field_object *self, PyObject *dtype)
 {
@@ -142,7 +141,7 @@ parse_dtype(field_object *self, PyObject *dtype)
         return 0;
     }
     self->type = PyUnicode_Check(dtype) ? cwj_library_type_find(dtype) : NULL;
-    if (self->type != NULL && self->type->text) { /* no name of NumPy's */
+    if (self->type != NULL && self->type->text) { /* NumPy does not know this name */
         self->descr = PyArray_DescrFromType(self->type->typenum);
         return self->descr == NULL ? -1 : 0;
     }

@@ -1,8 +1,6 @@
-/* fields.c: type cwrapjit._cwrapjit.Field: a member of a struct as an attribute.
- *
- * A Field belongs to a layout and works on instances of that C type alone, whatever class
- * it was put into. What arrays and structs it gives keep the instance alive.
- */
+/* fields.c: type cwrapjit._cwrapjit.Field, a member of a struct as an attribute. A Field belongs to a layout and works
+ * only on instances of that C type, in whatever class it is. Arrays and structs that it returns keep the instance
+ * alive. */
 #include "library/objects/field.h"
 
 #include "base/tuples.h"
@@ -14,9 +12,9 @@
 
 #include <structmember.h>
 
-/* ---- where the member is ------------------------------------------------------------ */
+/* ---- the member's memory ------------------------------------------------------------ */
 
-/* The member's address, or NULL with an exception set. */
+/* Returns the member's address, or NULL with an exception set. */
 static char *
 locate(const field_object *self, PyObject *instance)
 {
@@ -32,7 +30,7 @@ locate(const field_object *self, PyObject *instance)
     return (char *)of->pointer + self->offset;
 }
 
-/* The dims as the struct says now. Returns 0, or -1 with an exception set. */
+/* Computes the present dims from members of the struct. Returns 0, or -1 with an exception set. */
 static int
 measure(const field_object *self, const char *start, npy_intp *dims)
 {
@@ -84,7 +82,7 @@ read_data(const field_object *self, PyObject *instance, const char *at)
                         : read_array(self, instance, data, dims);
 }
 
-/* What keeps the memory that a member points to; new reference. */
+/* Returns what keeps the memory that a pointer member points to: a new reference. */
 static PyObject *
 keeper_of(PyObject *instance, const char *at, const void *pointer)
 {
@@ -106,7 +104,7 @@ keeper_of(PyObject *instance, const char *at, const void *pointer)
     return keeper;
 }
 
-/* What was assigned, or, of C's own functions, a Pointer. */
+/* Returns the object that was assigned, or a Pointer if the function is C's own. */
 static PyObject *
 read_function(const field_object *self, PyObject *instance, const char *at)
 {
@@ -144,7 +142,7 @@ read_pointer(const field_object *self, PyObject *instance, const char *at)
     return result;
 }
 
-/* What was given for an address is kept as (the object, the Pointer to it). */
+/* An object that is assigned to an address is kept as (object, Pointer to it). */
 static PyObject *
 read_address(const field_object *self, PyObject *instance, const char *at)
 {
@@ -157,12 +155,12 @@ read_address(const field_object *self, PyObject *instance, const char *at)
     if (kept == NULL && PyErr_Occurred()) {
         return NULL;
     }
-    bool given = kept != NULL && cwj_is_given(kept); /* not by another member of a union */
+    bool given = kept != NULL && cwj_is_given(kept); /* not of another member of a union */
     if (given && ((cwj_pointer *)PyTuple_GET_ITEM(kept, 1))->address == address) {
         result = Py_NewRef(PyTuple_GET_ITEM(kept, 0));
         goto done;
     }
-    PyObject *anchor = cwj_anchor_of(instance); /* C has moved it, or has made it */
+    PyObject *anchor = cwj_anchor_of(instance); /* C has set the pointer */
     base = kept == NULL ? Py_NewRef(anchor)
                         : PyTuple_Pack(2, given ? PyTuple_GET_ITEM(kept, 0) : kept, anchor);
     PyTypeObject *type = cwj_state_of((PyObject *)self)->pointer_type;
@@ -199,7 +197,7 @@ read_item(const field_object *self, PyObject *instance, const char *at)
     return self->of == NULL ? read_string(self, at) : read_pointer(self, instance, at);
 }
 
-/* The list as the member has it, whose items can be assigned where the member can. Steals the list. */
+/* Wraps a list so that its items can be assigned if the member can. Steals the list. */
 static PyObject *
 items_of(const field_object *self, PyObject *instance, PyObject *list)
 {
@@ -249,7 +247,7 @@ read_scalar(const field_object *self, const char *at)
     return self->converter == NULL ? number : cwj_enumerator(self->converter, number);
 }
 
-/* The bytes that have its bits: those around may be written by C at the same time. */
+/* Returns how many bytes have the bits, from *from on. C may write the bytes around them at the same time. */
 static size_t
 bytes_of_bits(const field_object *self, size_t *from)
 {
@@ -355,7 +353,7 @@ write_scalar(const field_object *self, PyObject *instance, PyObject *value)
     if (fit != CWJ_FITS) {
         return cwj_scalar_refuse(fit, self->type, value, "attribute %U", self->name);
     }
-    char *at = locate(self, instance); /* where it is now: a warning is Python code */
+    char *at = locate(self, instance); /* again: a warning may run Python code */
     if (at == NULL) {
         return -1;
     }
@@ -363,7 +361,6 @@ write_scalar(const field_object *self, PyObject *instance, PyObject *value)
     return 0;
 }
 
-/* The other bits stay what they are. */
 static void
 store_bits(const field_object *self, char *at, const cwj_slot *slot)
 {
@@ -391,7 +388,7 @@ write_bits(const field_object *self, PyObject *instance, PyObject *value)
                      self->name, value, (Py_ssize_t)self->dims[1].value);
         return -1;
     }
-    char *at = locate(self, instance); /* where it is now, as of write_scalar() */
+    char *at = locate(self, instance); /* again: see write_scalar() */
     if (at == NULL) {
         return -1;
     }
@@ -399,7 +396,7 @@ write_bits(const field_object *self, PyObject *instance, PyObject *value)
     return 0;
 }
 
-/* The bytes of a text, of which read_text() makes the same; new reference. */
+/* Returns the bytes from which read_text() makes this text: a new reference. */
 static PyObject *
 bytes_of(const field_object *self, PyObject *value, const char *wanted)
 {
@@ -437,7 +434,7 @@ write_buffer(const field_object *self, PyObject *instance, PyObject *value)
         PyErr_Format(PyExc_ValueError, "attribute %U has room for %zd bytes, got %zd", self->name,
                      room - 1, length);
     } else if (bytes != NULL && !holds_nul(self, bytes)) {
-        at = locate(self, instance); /* where it is now: codecs may be Python code */
+        at = locate(self, instance); /* again: codecs may run Python code */
     }
     if (at != NULL) {
         memset(at, 0, (size_t)room);
@@ -447,7 +444,7 @@ write_buffer(const field_object *self, PyObject *instance, PyObject *value)
     return at == NULL ? -1 : 0;
 }
 
-/* unsigned char key[32] = 32 bytes. */
+/* Assigns bytes to all items of an array of bytes: 32 to unsigned char key[32]. */
 static int
 write_bytes(const field_object *self, PyObject *instance, PyObject *value)
 {
@@ -466,7 +463,7 @@ write_bytes(const field_object *self, PyObject *instance, PyObject *value)
     return at == NULL ? -1 : 0;
 }
 
-/* C gets a copy of a text, into which it may write: new reference; None stays what it is. */
+/* Copies a text for C, which may write into the copy; None stays None. Returns a new reference. */
 static PyObject *
 copy_text(const field_object *self, PyObject *value)
 {
@@ -481,7 +478,7 @@ copy_text(const field_object *self, PyObject *value)
     return copy;
 }
 
-/* It is kept until another text is assigned. */
+/* The instance keeps the copy until another text is assigned. */
 static int
 point_to_text(PyObject *instance, char *at, PyObject *copy)
 {
@@ -494,7 +491,7 @@ static int
 write_string(const field_object *self, PyObject *instance, PyObject *value)
 {
     PyObject *copy = copy_text(self, value);
-    char *at = copy == NULL ? NULL : locate(self, instance); /* where it is now: see there */
+    char *at = copy == NULL ? NULL : locate(self, instance); /* again: see write_buffer() */
     int status = at == NULL ? -1 : point_to_text(instance, at, copy);
     Py_XDECREF(copy);
     return status;
@@ -510,7 +507,7 @@ copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *va
         return 0;
     }
     int behind = layout->has_pointers ? cwj_looks_behind(of) : 0;
-    if (behind > 0) { /* the old pointers alone keep alive what it looks into */
+    if (behind > 0) { /* only the old pointers keep this memory alive */
         PyErr_Format(PyExc_BufferError,
                      "attribute %U of %U: an array looks into memory that its pointers lead to",
                      self->name, self->layout->name);
@@ -518,7 +515,7 @@ copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *va
     if (behind != 0) {
         return -1;
     }
-    int generation = cwj_call_begins(); /* the old pointers may be read until then */
+    int generation = cwj_call_begins(); /* C may read the old pointers until then */
     int status = !layout->has_pointers
                      ? 0
                      : cwj_references_copy(of, at, value, from, layout->size, false, CWJ_IS_A_COPY);
@@ -539,7 +536,7 @@ write_inside(const field_object *self, char *at, PyObject *instance, PyObject *v
                         : wrong_class(self, value);
 }
 
-/* What the pointer pointed to before is not kept any more. */
+/* Keeps the value in place of the one that the pointer pointed to before. */
 static int
 write_pointer(const field_object *self, char *at, PyObject *instance, PyObject *value)
 {
@@ -552,7 +549,7 @@ write_pointer(const field_object *self, char *at, PyObject *instance, PyObject *
     return answer < 0 ? -1 : cwj_references_point((cwj_instance *)instance, at, pointer, kept);
 }
 
-/* The text as C gets it, or the struct as it is, where it fits; new reference. */
+/* Returns the copy of a text, or the struct itself: a new reference; NULL if the item does not fit. */
 static PyObject *
 take_item(const field_object *self, PyObject *item)
 {
@@ -565,11 +562,11 @@ take_item(const field_object *self, PyObject *item)
     return answer <= 0 ? NULL : self->of == NULL ? copy_text(self, item) : Py_NewRef(item);
 }
 
-/* What take_item() said, in its place. */
+/* Writes an item that take_item() returned. */
 static int
 write_item(const field_object *self, PyObject *instance, Py_ssize_t i, PyObject *item)
 {
-    char *at = locate(self, instance); /* each time: what goes may run Python code */
+    char *at = locate(self, instance); /* again: freeing the previous item may run Python code */
     if (at == NULL) {
         return -1;
     }
@@ -578,7 +575,7 @@ write_item(const field_object *self, PyObject *instance, Py_ssize_t i, PyObject 
                             : write_pointer(self, at, instance, item);
 }
 
-/* Of all items, once they fit. */
+/* Returns a new list of take_item() for all items; NULL if they do not fit. */
 static PyObject *
 take_list(const field_object *self, PyObject *value)
 {
@@ -641,7 +638,7 @@ field_assign_item(PyObject *op, PyObject *args)
     return result;
 }
 
-/* A Pointer to what is given, or NULL with an exception set. */
+/* Returns a Pointer to the value's memory, or NULL with an exception set. */
 static PyObject *
 pointer_to(const field_object *self, PyObject *value)
 {
@@ -672,7 +669,7 @@ fits(const field_object *self, const cwj_pointer *pointer)
     return true;
 }
 
-/* C has the address from now on: what it is of is kept until another one is assigned. */
+/* Keeps the value until another one is assigned, because C has its address. */
 static int
 write_address(const field_object *self, PyObject *instance, PyObject *value)
 {
@@ -687,7 +684,7 @@ write_address(const field_object *self, PyObject *instance, PyObject *value)
         }
         address = ((cwj_pointer *)pointer)->address;
     }
-    char *at = locate(self, instance); /* where it is now: a buffer may be Python code */
+    char *at = locate(self, instance); /* again: a buffer may run Python code */
     if (at != NULL) {
         status = cwj_references_point((cwj_instance *)instance, at, address, kept);
     }
@@ -697,7 +694,7 @@ done:
     return status;
 }
 
-/* What makes the address is Python code: the memory is looked up afterwards. */
+/* Locates the member after the converter has run, because that is Python code. */
 static int
 write_function(const field_object *self, PyObject *instance, PyObject *value)
 {
@@ -780,7 +777,7 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
 
 /* ---- the type ----------------------------------------------------------------------- */
 
-/* No tp_clear: cycles go through the classes' dicts. */
+/* No tp_clear: clearing the classes' dicts breaks cycles. */
 static int
 field_traverse(PyObject *op, visitproc visit, void *arg)
 {

@@ -1,13 +1,10 @@
-/* foreign_memory.c: arrays over memory that C made, and who keeps it alive.
- *
- * Memory of the caller's is kept by the array's base, as NumPy keeps the owner of a view.
- * Memory that C gave away is ended by a capsule, which is the base then.
- */
+/* foreign_memory.c: makes arrays over C's memory, which keep it alive. The base of an array keeps memory that has an
+ * owner, as in NumPy's views. If C gave the memory away, the base is a capsule that frees it. */
 #include "library/objects/foreign_memory.h"
 
 #include "library/objects/instance.h"
 
-/* ---- arrays over somebody's memory ------------------------------------------------ */
+/* ---- arrays over memory that has an owner ----------------------------------------- */
 
 PyObject *
 cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims, const npy_intp *strides,
@@ -15,7 +12,7 @@ cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims, const npy_int
 {
     int flags = (writeable ? NPY_ARRAY_WRITEABLE : 0) |
                 (fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS);
-    Py_INCREF(descr); /* taken over by the call */
+    Py_INCREF(descr); /* stolen by the call */
     PyObject *array =
         PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, strides, data, flags, NULL);
     if (array == NULL) {
@@ -59,8 +56,8 @@ cwj_gift(void *data, void (*free)(void *), PyObject *code)
     }
     given->free = free;
     given->code = Py_XNewRef(code);
-    PyCapsule_SetContext(capsule, given);          /* neither of these fails for a sound */
-    PyCapsule_SetDestructor(capsule, end_gift); /* capsule */
+    PyCapsule_SetContext(capsule, given); /* these two do not fail for a valid capsule */
+    PyCapsule_SetDestructor(capsule, end_gift);
     return capsule;
 }
 

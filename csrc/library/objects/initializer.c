@@ -1,6 +1,5 @@
-/* initializer.c: type cwrapjit._cwrapjit.Initializer: the __init__ of classes whose instances a function of C
- * begins, or whose members are given.
- */
+/* initializer.c: type cwrapjit._cwrapjit.Initializer, the __init__ of classes whose instances a C function initialises,
+ * or whose members are arguments. */
 #include "base/errors.h"
 #include "base/raised.h"
 #include "library/objects/instance.h"
@@ -10,13 +9,13 @@
 #include <structmember.h>
 
 enum {
-    FEW = 16 /* members, whose values lie on the C stack */
+    FEW = 16 /* the values of so many members lie on the C stack */
 };
 
 typedef struct cwj_initializer {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *function; /* owned; None: members are given */
+    PyObject *function; /* owned; None: the arguments are members */
     PyObject *dict; /* owned: __doc__, __signature__ ... */
     int adopts;
 } cwj_initializer;
@@ -29,7 +28,7 @@ refuse_members(const void *instance, PyObject *text)
     PyErr_Format(PyExc_TypeError, "%s(): %U", Py_TYPE(instance)->tp_name, text);
 }
 
-/* An array inside cannot be assigned to: it takes the value's items. */
+/* Sets a member. An array inside the struct cannot be assigned to: the value's items are copied into it. */
 static int
 set_member(PyObject *instance, PyObject *name, PyObject *value)
 {
@@ -54,11 +53,11 @@ set_member(PyObject *instance, PyObject *name, PyObject *value)
     return status;
 }
 
-/* By position or by name; the rest is zero. */
+/* Sets members by position or by name; the others stay zero. */
 static int
 fill_members(PyObject *const *args, size_t nargs, PyObject *kwnames)
 {
-    static PyObject *name; /* interned: for good */
+    static PyObject *name; /* interned, never freed */
     if (name == NULL && (name = PyUnicode_InternFromString("__match_args__")) == NULL) {
         return -1;
     }
@@ -143,7 +142,7 @@ static int
 initializer_clear(PyObject *op)
 {
     cwj_initializer *self = (cwj_initializer *)op;
-    Py_CLEAR(self->dict); /* calls need the function */
+    Py_CLEAR(self->dict); /* calls still need the function */
     return 0;
 }
 

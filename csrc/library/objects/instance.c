@@ -1,8 +1,8 @@
 /* instance.c: type cwrapjit.Instance, the base of the classes that struct() and handle() make.
  *
- * An instance has a C pointer: into memory of its own, to what C allocated and gave away
- * (owned: freed once), or to what lies somewhere else (borrowed; base and references keep
- * that alive). While calls use the pointer, and while arrays look into it, nothing ends it.
+ * An instance has a C pointer to memory of its own, to an object that C allocated and gave away (owned: freed once), or
+ * to other memory (borrowed: base and references keep it alive). It cannot be closed while calls use the pointer or
+ * arrays look into the memory.
  */
 #include "library/objects/instance.h"
 
@@ -40,7 +40,7 @@ cwj_instance_free_memory(cwj_instance *self)
     }
 }
 
-/* Ends the object, once. What it refers to is still there. */
+/* Ends the object, once, before the objects that it refers to. */
 static void
 end_object(cwj_instance *self)
 {
@@ -85,7 +85,7 @@ set_pointer(cwj_instance *self, void *pointer)
 
 /* ---- for the call path ------------------------------------------------------------- */
 
-/* A capsule of other code, named after the C type. */
+/* Takes a pointer from a capsule of other code that is named after the C type. Returns 1, 0 or -1. */
 static int
 capsule_pointer(PyObject *capsule, const cwj_struct_layout *wanted, void **pointer)
 {
@@ -175,7 +175,7 @@ cwj_instance_forget(cwj_instance *self)
     return answer;
 }
 
-/* With memory of its own, unless the type is opaque. */
+/* Returns a new instance, with memory of its own unless the type is opaque. */
 static cwj_instance *
 with_memory(PyTypeObject *type, cwj_struct_layout *layout)
 {
@@ -203,7 +203,7 @@ cwj_instance_empty(cwj_struct_layout *layout, void **memory)
     return (PyObject *)self;
 }
 
-/* ---- a life of its own ------------------------------------------------------------- */
+/* ---- methods of the type ----------------------------------------------------------- */
 
 static PyObject *
 instance_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
@@ -211,28 +211,28 @@ instance_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(
     cwj_struct_layout *layout = cwj_layout_of((PyObject *)type);
     cwj_instance *self = layout == NULL ? NULL : with_memory(type, layout);
     Py_XDECREF(layout);
-    /* Whether there is anything to be freed, only an initialiser can say. */
+    /* Before an initialiser has run, there is nothing to free. */
     if (self != NULL && (self->layout->needs_init || self->memory == NULL)) {
         self->stage = CWJ_INSTANCE_NEW;
     }
     return (PyObject *)self;
 }
 
-/* The base stays until instance_dealloc(), as others rely on it. No cycle goes through it: bases
- * are older than what lies in them. */
+/* Keeps the base until instance_dealloc(), because others rely on it. No cycle consists of bases alone, as they are
+ * older than the instances that lie in them. */
 static int
 instance_clear(PyObject *op)
 {
     cwj_instance *self = (cwj_instance *)op;
-    end_object(self); /* first: C may look at what it points to */
+    end_object(self); /* first: C may read the objects that it points to */
     if (self->references != NULL) {
         cwj_references_clear(self);
     }
     return 0;
 }
 
-/* The end of others needs this one: they are in the same cycle, and end first. No cycle goes through
- * what they have bound alone, as that is older than they are. */
+/* Does nothing while instances that bind this one need it for their end: they are in the same cycle and end first. No
+ * cycle consists of bound objects alone, as they are older than the instances that bind them. */
 static int
 instance_clear_cycle(PyObject *op)
 {
@@ -262,7 +262,7 @@ instance_dealloc(PyObject *op)
     cwj_object_free(op);
 }
 
-/* Its members, as Python code would give them; NULL without exception: they cannot be read. */
+/* Returns a text of the members; NULL if they cannot be read, with an exception only for Ctrl-C and the like. */
 static PyObject *
 show_members(cwj_instance *self)
 {
@@ -270,7 +270,7 @@ show_members(cwj_instance *self)
     PyObject *shown =
         readable ? cwj_ask_python("cwrapjit.show.instances", "shown", "(O)", self) : NULL;
     if (shown == NULL && PyErr_Occurred()) {
-        cwj_clear_expected(PyExc_Exception, NULL); /* whatever it is: not Ctrl-C */
+        cwj_clear_expected(PyExc_Exception, NULL); /* any error of users' code, but not Ctrl-C */
     }
     return shown;
 }
@@ -309,7 +309,7 @@ instance_repr(PyObject *op)
     return text;
 }
 
-/* Two instances are the same when they are the same object of C. */
+/* Instances of the same C object are equal. */
 static PyObject *
 instance_compare(PyObject *op, PyObject *other, int operation)
 {
@@ -323,7 +323,7 @@ instance_compare(PyObject *op, PyObject *other, int operation)
     return PyBool_FromLong(same == (operation == Py_EQ));
 }
 
-/* Of the first address: the pointer may become NULL while the object is in a dict. */
+/* Hashes the first address, because pointer may become NULL while the instance is in a dict. */
 static Py_hash_t
 instance_hash(PyObject *op)
 {
@@ -402,8 +402,8 @@ instance_enter(PyObject *op, PyObject *Py_UNUSED(unused))
     return Py_NewRef(op);
 }
 
-/* What is still looked into when an exception leaves the block, by its traceback perhaps, is
- * freed with the last that looks, and the exception goes on. */
+/* If an exception leaves the block while something (perhaps its traceback) looks into the object, the object is freed
+ * later, with the last such reference, and the exception continues. */
 static PyObject *
 instance_exit(PyObject *op, PyObject *args)
 {
@@ -415,8 +415,8 @@ instance_exit(PyObject *op, PyObject *args)
     return result;
 }
 
-/* A new class' layout becomes its own, before anybody can give it to another. Where its instances have no
- * attributes, nothing is left to do for the dealloc that Python gave it, which takes a while. */
+/* Binds a new class' layout to it before the layout can be assigned to another class. If instances have no attributes,
+ * replaces the class' dealloc, which is slow and would have nothing to do. */
 static PyObject *
 instance_init_subclass(PyObject *cls, PyObject *Py_UNUSED(unused))
 {
@@ -428,7 +428,7 @@ instance_init_subclass(PyObject *cls, PyObject *Py_UNUSED(unused))
     if (type->tp_basicsize == sizeof(cwj_instance) && type->tp_dictoffset == 0) {
         type->tp_dealloc = instance_dealloc;
     }
-    Py_XDECREF(layout); /* without one it has no instances */
+    Py_XDECREF(layout); /* a class without a layout has no instances */
     Py_RETURN_NONE;
 }
 

@@ -1,4 +1,4 @@
-/* is_instance.c: what is an instance. Its type is known by its function, so that no state is needed. */
+/* is_instance.c: the tp_traverse of instances, which identifies their type without the module's state. */
 #include "library/objects/instance.h"
 
 int
@@ -10,7 +10,7 @@ cwj_instance_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->layout);
     Py_VISIT(self->base);
-    /* The dict and the list are hidden from the collector: see references.c. */
+    /* The collector does not see the dict and the list: see references.c and bound.c. */
     while (self->references != NULL && PyDict_Next(self->references, &position, &key, &entry)) {
         Py_VISIT(entry);
     }

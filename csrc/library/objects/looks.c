@@ -1,7 +1,5 @@
-/* looks.c: which arrays look into an instance's memory, and behind it, into memory that its
- * pointers lead to. An array cannot be told that its memory went: so nothing may end that
- * memory while it lives.
- */
+/* looks.c: records the arrays that look into an instance's memory, and behind it, into memory that its pointers lead
+ * to. An array cannot be told that its memory is gone, so nothing may free that memory while the array lives. */
 #include "library/objects/looks.h"
 
 #include "base/tuples.h"
@@ -9,7 +7,7 @@
 
 typedef struct cwj_look {
     PyObject *array; /* owned: a weak reference */
-    const char *through; /* the struct with the pointer */
+    const char *through; /* address of the struct with the pointer */
     bool behind;
 } cwj_look;
 
@@ -22,7 +20,6 @@ is_gone(const cwj_look *look)
     return gone;
 }
 
-/* Forgets those that are gone. */
 static void
 prune(cwj_instance *self)
 {
@@ -43,7 +40,7 @@ add(cwj_instance *owner, PyObject *array, const cwj_instance *through, const cha
     const char *low = owner->pointer;
     bool inside = owner->listed && data >= low && data < low + owner->layout->size;
     if (owner->nlooks == owner->most_looks) {
-        prune(owner); /* half of the room is free afterwards */
+        prune(owner); /* afterwards, half of the room is free */
         if (cwj_reserve(&owner->looks, 2 * owner->nlooks, &owner->most_looks,
                         sizeof(*owner->looks)) < 0) {
             return -1;
@@ -57,7 +54,7 @@ add(cwj_instance *owner, PyObject *array, const cwj_instance *through, const cha
     return 0;
 }
 
-/* The instances to whose memory pointers of the owner may lead: a new list. See references.c. */
+/* Returns a new list of the instances to whose memory pointers of the owner may lead: see references.c. */
 static PyObject *
 led_to(const cwj_instance *owner)
 {
@@ -72,7 +69,8 @@ led_to(const cwj_instance *owner)
     return list;
 }
 
-/* led: and to those of what their pointers may lead to, which know the same of their own. */
+/* Adds the array to the owners of a struct. led: also to the instances to whose memory their pointers may lead. The
+ * references of an owner include those of such instances, so one level is enough. */
 static int
 add_to_owners(PyObject *array, cwj_instance *through, const void *data, bool led)
 {
@@ -116,8 +114,8 @@ cwj_looks_into(cwj_instance *owner)
     return owner->nlooks > 0;
 }
 
-/* Where the memory is C's there may be other objects in it, too: only what was found through the
- * struct counts. */
+/* C's memory may hold other objects, too, so an owner without memory of its own counts only arrays that were found
+ * through the struct in [low, high). */
 static bool
 owner_looks_behind(cwj_instance *owner, const char *low, const char *high)
 {

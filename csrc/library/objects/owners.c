@@ -1,8 +1,8 @@
-/* owners.c: which instance owns the memory at an address.
+/* owners.c: finds the instance that owns the memory at an address.
  *
- * An instance with memory of its own, or with a C object that it will free, is an owner.
- * All owners are in one tree by address, so that a pointer that C stored anywhere is known
- * again, by whatever way it comes back. Others lie in an owner, or in memory of C's.
+ * An instance with memory of its own, or with a C object that it will free, is an owner. All owners are in one tree by
+ * address, so that a pointer that C stored anywhere is recognised when it comes back. Other instances lie in an owner,
+ * or in C's memory.
  */
 #include "library/objects/owners.h"
 
@@ -13,10 +13,10 @@
 /* ---- the tree: guarded by the GIL ---------------------------------------------------- */
 
 static void *tree;
-/* The last one with memory of its own is not in the tree yet: most end before there is another. */
+/* The latest owner with memory of its own is not in the tree yet: most end before there is another. */
 static cwj_instance *newest;
 
-/* Ranges that have a byte in common are equal. */
+/* Ranges that share a byte are equal. */
 static int
 compare(const void *one, const void *other)
 {
@@ -24,7 +24,7 @@ compare(const void *one, const void *other)
     return a->high <= b->low ? -1 : b->high <= a->low ? 1 : 0;
 }
 
-/* False where another one is there already. */
+/* Returns false if there is another owner already, or no memory. */
 static bool
 put(cwj_instance *self)
 {
@@ -91,7 +91,7 @@ cwj_owner_at(const void *address)
                             ? &last
                             : (cwj_range **)tfind(&wanted, &tree, compare);
     char *owner = found == NULL ? NULL : (char *)*found - offsetof(cwj_instance, range);
-    /* One that is being deallocated can be no owner of anything any more. */
+    /* An instance that is being deallocated owns nothing any more. */
     return owner == NULL || Py_REFCNT(owner) == 0 ? NULL : (cwj_instance *)owner;
 }
 

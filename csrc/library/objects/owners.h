@@ -1,18 +1,18 @@
-/* owners.h: which instance owns the memory at an address. All of it needs the GIL. */
+/* owners.h: finds the instance that owns the memory at an address. All functions need the GIL. */
 #pragma once
 
 #include "library/objects/instance.h"
 
-/* An instance that owns what it points to, as long as it does. Adding fails in silence, and
- * then cwj_owner_at() does not know it. */
+/* Add and remove an instance that owns its memory. Adding may fail without an error; cwj_owner_at() then does not find
+ * the instance. */
 void cwj_owners_add(cwj_instance *self);
 void cwj_owners_remove(cwj_instance *self);
-/* `to`, which is not listed, takes the place of `from`, which is. */
+/* Replaces `from`, which is listed, by `to`, which is not. */
 void cwj_owners_move(cwj_instance *from, cwj_instance *to);
-/* The owner of the memory there, borrowed; NULL: C, as far as is known. */
+/* Returns the owner of the memory at an address, borrowed; NULL if no instance is known to own it. */
 cwj_instance *cwj_owner_at(const void *address);
 
-/* What the memory of an instance may lie in, where that is several things. Borrowed. */
+/* Returns the objects that an instance may lie in if there are several; borrowed. */
 static inline PyObject *const *
 cwj_bases_of(const cwj_instance *self, Py_ssize_t *count)
 {
@@ -21,9 +21,9 @@ cwj_bases_of(const cwj_instance *self, Py_ssize_t *count)
     return several ? &PyTuple_GET_ITEM(self->base, 0) : NULL;
 }
 
-/* What keeps the memory behind an instance: its base, when that is an instance, or itself. Borrowed. */
+/* Returns what keeps the memory of an instance: its base if that is an instance, or itself. Borrowed. */
 PyObject *cwj_anchor_of(PyObject *instance);
-/* False: it was closed, or what it lies in was. */
+/* False if the instance, or one that it lies in, was closed. */
 bool cwj_is_alive(cwj_instance *self);
-/* The instances that own, or may own, an address that was reached through self: a new list. */
+/* Returns a new list of the instances that own, or may own, an address that was reached through self. */
 PyObject *cwj_owners_of(cwj_instance *self, const void *address);

@@ -1,8 +1,6 @@
-/* pointer.c: type cwrapjit.Pointer: an address that C gets as it is.
- *
- * People make one of an array or a buffer, to say that C may work on memory whose extent no declaration
- * tells; functions whose result nobody described return one. It keeps alive what has the memory.
- */
+/* pointer.c: type cwrapjit.Pointer, an address that C gets unchanged. Users make one from an array or a buffer, for
+ * memory whose extent no declaration gives. Functions whose result type is not described return one. It keeps the owner
+ * of the memory alive. */
 #include "library/objects/pointer.h"
 
 #include "base/errors.h"
@@ -22,7 +20,7 @@ pointer_dealloc(PyObject *op)
     cwj_object_free(op);
 }
 
-/* No tp_clear: C may have the address, and the memory is there as long as this is. */
+/* No tp_clear: C may have the address, and the memory must live as long as the Pointer. */
 static int
 pointer_traverse(PyObject *op, visitproc visit, void *arg)
 {
@@ -59,7 +57,7 @@ cwj_items_agree(PyObject *given, PyObject *wanted)
            PyUnicode_Compare(given, wanted) == 0 || (is_bytes(given) && is_bytes(wanted));
 }
 
-/* ---- new ones -------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 PyObject *
 cwj_pointer_around(PyTypeObject *type, void *address, PyObject *item, bool readonly, PyObject *base)
@@ -74,7 +72,7 @@ cwj_pointer_around(PyTypeObject *type, void *address, PyObject *item, bool reado
     return (PyObject *)self;
 }
 
-/* An array's items as declarations call them: "float64". */
+/* Returns the name of an array's items in declarations: "float64". */
 static PyObject *
 name_of(PyArray_Descr *descr)
 {
@@ -108,7 +106,7 @@ of_array(PyTypeObject *type, PyArrayObject *array)
     return made;
 }
 
-/* The view keeps the memory in place: a bytearray cannot be resized while there is one. */
+/* The view keeps the memory in place: a bytearray cannot be resized while it has a view. */
 static PyObject *
 of_buffer(PyTypeObject *type, PyObject *given)
 {
@@ -145,7 +143,7 @@ pointer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                         Py_TYPE(given)->tp_name);
 }
 
-/* ---- functions of C's ------------------------------------------------------------------------ */
+/* ---- C functions ----------------------------------------------------------------------------- */
 
 PyObject *
 cwj_function_at(PyObject *converter, const void *address, PyObject *base)
@@ -201,7 +199,7 @@ PyDoc_STRVAR(
     "dtype. Nothing is copied, and nobody checks that so much is there, unless the Pointer was\n"
     "made of an array.");
 
-/* NumPy would make an array of one object of it. */
+/* Without this method, NumPy would make an array of one object. */
 static PyObject *
 pointer_as_array(PyObject *op, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
@@ -209,7 +207,7 @@ pointer_as_array(PyObject *op, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kw
                         op);
 }
 
-/* ---- what it shows --------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static PyObject *
 pointer_repr(PyObject *op)

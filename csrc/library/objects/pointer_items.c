@@ -1,6 +1,5 @@
-/* pointer_items.c: what a Pointer points to, as items and as arrays. Its extent is known where it was made of an
- * array; else nobody checks it.
- */
+/* pointer_items.c: reads and writes the memory of a Pointer, as items and as arrays. Its extent is checked only if the
+ * Pointer was made from an array. */
 #include "library/objects/foreign_memory.h"
 #include "library/objects/looks.h"
 #include "library/objects/owners.h"
@@ -17,7 +16,8 @@ cwj_pointer_is_there(PyObject *base)
     return there;
 }
 
-/* Items [from, from + count) must lie in the array that the Pointer was made of. Others' extent nobody knows. */
+/* Checks that items [from, from + count) lie in the array that the Pointer was made from (if any), and that the memory
+ * was not freed. Returns 0, or -1 with an exception set. */
 static int
 check_range(const cwj_pointer *self, Py_ssize_t from, Py_ssize_t count, Py_ssize_t itemsize)
 {
@@ -36,11 +36,11 @@ check_range(const cwj_pointer *self, Py_ssize_t from, Py_ssize_t count, Py_ssize
     return 0;
 }
 
-/* Where item `index` is, and its type; NULL with an exception set. */
+/* Returns the address of item `index` and sets *type, or returns NULL with an exception set. */
 static char *
 find_item(const cwj_pointer *self, PyObject *index, const cwj_library_type **type)
 {
-    Py_ssize_t at = PyNumber_AsSsize_t(index, NULL), bytes; /* clipped */
+    Py_ssize_t at = PyNumber_AsSsize_t(index, NULL), bytes; /* clips */
     *type = cwj_library_type_find(self->item);
     if (at == -1 && PyErr_Occurred()) {
         return NULL;
@@ -59,7 +59,7 @@ find_item(const cwj_pointer *self, PyObject *index, const cwj_library_type **typ
                                                                    : (char *)self->address + bytes;
 }
 
-/* dtype: NULL for the items'. Borrows all. */
+/* Returns an array over the memory. dtype (borrowed): NULL for that of the items. */
 static PyObject *
 view(cwj_pointer *self, int nd, const npy_intp *dims, PyArray_Descr *dtype)
 {
@@ -91,7 +91,7 @@ done:
     return array;
 }
 
-/* p[a:b] has an end, and begins at 0 unless it says where. */
+/* Returns p[a:b]; b is required, because the length is unknown. */
 static PyObject *
 get_slice(cwj_pointer *self, PyObject *slice)
 {
@@ -152,7 +152,7 @@ cwj_pointer_assign(PyObject *op, PyObject *index, PyObject *value)
     if (fit != CWJ_FITS) {
         return cwj_scalar_refuse(fit, type, value, "an item of a Pointer to %U", self->item);
     }
-    char *at = find_item(self, index, &type); /* is it there still? A number may be Python code */
+    char *at = find_item(self, index, &type); /* again: a number may run Python code */
     if (at == NULL) {
         return -1;
     }

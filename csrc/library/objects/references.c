@@ -1,29 +1,30 @@
-/* references.c: what C points to, kept alive by the owners of the memory with the pointers.
+/* references.c: makes the owners of pointers keep alive what C points to.
  *
- * An owner's references are a dict: (address, which) -> (object, its owners, whether
- * it is a copy; None: whether its pointers lead there, only C knows). The
- * address is that of a pointer member, with `which` 0, so that assigning again replaces; or
- * that of a struct, with the object's own number for what a method keeps. Copying a struct
- * copies the entries of its memory. A struct that is a copy of what another owner ends has
- * that owner as an entry of its own, as both point to the same memory.
+ * An owner's references are a dict: (address, which) -> (object, its owners, copy). The address is that of a pointer
+ * member, with `which` 0, so that another assignment replaces the entry; or that of a struct, with a number for each
+ * object that a method keeps. copy is True if the struct is a copy of the object, None if only C knows whether its
+ * pointers lead to the object's memory.
  *
- * The collector of cycles must not empty the dict or an entry, whose owners are counted, before the
- * owner has ended: it does not see the dict, and owners are a tuple.
+ * Copying a struct copies the entries of its memory. If another owner ends the original, the copy has that owner as an
+ * entry, because both point to the same memory.
+ *
+ * The cycle collector must not empty the dict or an entry, whose owners are counted, before the owner has ended. It
+ * therefore does not see the dict, and the owners are a tuple.
  */
 #include "library/objects/references.h"
 
 #include "library/objects/owners.h"
 #include "library/objects/pointer.h"
 
-/* ---- what nobody needs any more --------------------------------------------------------- */
+/* ---- replaced objects ------------------------------------------------------------------- */
 
 Py_ssize_t cwj_calls_running[2];
 int cwj_calls_young;
 bool cwj_any_parked;
-static PyObject *parked[2]; /* by generation, a list; NULL: none */
+static PyObject *parked[2]; /* by generation: an owned list, or NULL */
 
-/* Calls of the generation in which it was parked, and those before, may read what is parked. When the old calls have
- * ended, what was parked while they were young goes, and the young are the old from then on. */
+/* Calls of the generation in which an object was parked, and older calls, may read it. When the old calls have ended,
+ * frees what was parked while they were young; the young calls then become the old ones. */
 void
 cwj_generation_ended(void)
 {
@@ -37,7 +38,6 @@ cwj_generation_ended(void)
     }
 }
 
-/* Returns 0, or -1 with an exception set. */
 static int
 park(PyObject *entry)
 {
@@ -52,7 +52,7 @@ park(PyObject *entry)
     return *list == NULL ? -1 : PyList_Append(*list, entry);
 }
 
-/* C may have the old pointer in another thread. Steals entry. */
+/* Steals an entry, and frees it when no call in another thread can still have its pointer. */
 static void
 drop(PyObject *entry)
 {
@@ -61,7 +61,7 @@ drop(PyObject *entry)
         return;
     }
     if (park(entry) < 0) {
-        PyErr_Clear(); /* no memory: better never freed than too early */
+        PyErr_Clear(); /* no memory: never freeing the entry is better than too early */
         return;
     }
     Py_DECREF(entry);
@@ -106,7 +106,7 @@ make_entry(PyObject *object, PyObject *copy)
     return Py_BuildValue("(ONO)", object, owners, copy);
 }
 
-/* Takes an entry out, without dropping it: a new reference, or NULL without exception. */
+/* Removes an entry and returns it: a new reference, or NULL without an exception. */
 static PyObject *
 take_out(cwj_instance *owner, PyObject *key)
 {
@@ -117,11 +117,11 @@ take_out(cwj_instance *owner, PyObject *key)
         count_holders(entry, -1);
         PyDict_DelItem(owner->references, key);
     }
-    PyErr_Clear(); /* a key of two ints, which is there: no Python code runs, nothing fails */
+    PyErr_Clear(); /* the key is two ints: no Python code runs, nothing fails */
     return entry;
 }
 
-/* entry may be NULL: nothing is there any more. Returns 0, or -1 with an exception set. */
+/* Sets or, if entry is NULL, removes an entry. Returns 0, or -1 with an exception set. */
 static int
 put_entry(cwj_instance *owner, PyObject *key, PyObject *entry)
 {
@@ -140,7 +140,7 @@ put_entry(cwj_instance *owner, PyObject *key, PyObject *entry)
     return status;
 }
 
-/* An owner needs no reference to itself, and must not keep itself from being closed. */
+/* An owner needs no reference to itself, which would also prevent closing it. */
 static bool
 is_only_owner(const cwj_instance *owner, PyObject *entry)
 {
@@ -165,7 +165,7 @@ cwj_references_put(cwj_instance *through, const void *address, const void *which
     return status;
 }
 
-/* Until the pointer is written, the old one may be read: by C in other threads, and by what runs when objects go. */
+/* Until the pointer is written, C in other threads, and code that runs when objects are freed, may read the old one. */
 int
 cwj_references_point(cwj_instance *through, void *address, const void *pointer, PyObject *object)
 {
@@ -203,7 +203,7 @@ cwj_references_clear(cwj_instance *owner)
 
 /* ---- copies of structs ------------------------------------------------------------------------ */
 
-/* A new list of (key, entry), which stays as it is while entries change. */
+/* Returns a new list of (key, entry), which does not change with the dict. */
 static PyObject *
 list_entries(const cwj_instance *owner)
 {
@@ -217,7 +217,7 @@ is_within(const char *address, const char *at, size_t size)
     return address >= at && address < at + size;
 }
 
-/* Forgets what pointers in [at, at + size) pointed to. */
+/* Removes the entries of pointers in [at, at + size). Returns 0 or -1. */
 static int
 forget(cwj_instance *owner, const char *at, size_t size)
 {
@@ -232,8 +232,8 @@ forget(cwj_instance *owner, const char *at, size_t size)
     return entries == NULL ? -1 : 0;
 }
 
-/* Gives the owner those entries that are about [from, from + size), which is copied to `to`: under
- * the keys that belong there or, by_object, as what a method keeps for the struct at `to`. */
+/* Gives the owner the entries of addresses in [from, from + size). The keys get the address in the copy at `to`; with
+ * by_object they are those of objects that a method keeps for the struct at `to`. */
 static int
 put_entries(cwj_instance *owner, const char *to, PyObject *entries, const char *from, size_t size,
             bool by_object)
@@ -255,7 +255,7 @@ put_entries(cwj_instance *owner, const char *to, PyObject *entries, const char *
     return status;
 }
 
-/* Its pointers may lead to memory that is freed with the owner alone, or that nobody named. */
+/* True if the owner's pointers may lead to memory that is freed with it, or that has no entry. */
 static bool
 owns_more(const cwj_instance *owner)
 {
@@ -345,7 +345,7 @@ cwj_references_list(const cwj_instance *self)
     }
     while (status == 0 && self->references != NULL &&
            PyDict_Next(self->references, &position, &key, &entry)) {
-        PyObject *object = PyTuple_GET_ITEM(entry, 0); /* or (what was given, a Pointer to it) */
+        PyObject *object = PyTuple_GET_ITEM(entry, 0); /* or (the object, a Pointer to it) */
         status = cwj_append_once(list, cwj_is_given(object) ? PyTuple_GET_ITEM(object, 0) : object);
     }
     if (status < 0) {

@@ -1,16 +1,17 @@
-/* references.h: what C points to, kept alive by the owners of the memory with the pointers. */
+/* references.h: makes the owners of pointers keep alive what C points to. */
 #pragma once
 
 #include "library/objects/instance.h"
 
-/* Calls of C are of two generations: the old, and the young, which have begun since. */
+/* Running calls of C are in two generations: the old ones, and the young ones, which began later. */
 extern Py_ssize_t cwj_calls_running[2];
 extern int cwj_calls_young;
 extern bool cwj_any_parked;
 void cwj_generation_ended(void);
 
-/* What is replaced during a call lives until the call ends: C may have read the pointer, and return it. So a call ends
- * when its results have found their owners. Returns what cwj_call_ends() needs. */
+/* An object that is replaced during a call lives until the call ends, because C may have read its pointer and may
+ * return it. A call therefore ends when its results have found their owners. Returns the argument of
+ * cwj_call_ends(). */
 static inline int
 cwj_call_begins(void)
 {
@@ -26,32 +27,32 @@ cwj_call_ends(int generation)
     }
 }
 
-/* C may read object through what is at `address`, which is reached through an instance (NULL: nothing that Python
- * knows). which: NULL for a pointer, which has one such object at a time; else a number that tells several apart.
- * Returns 0, or -1. */
+/* Keeps `object` for C, which reads it through memory at `address`, reached through an instance. object NULL: nothing
+ * that Python knows. which: NULL for a pointer, which has one object at a time; else a number that tells several
+ * objects apart. Returns 0, or -1 with an exception set. */
 int cwj_references_put(cwj_instance *through, const void *address, const void *which,
                        PyObject *object);
-/* The same of a pointer at `address`, which is written. */
+/* Does the same for a pointer at `address`, and writes the pointer. */
 int cwj_references_point(cwj_instance *through, void *address, const void *pointer,
                          PyObject *object);
-/* What cwj_references_put() said of a member: a new reference, or NULL without exception. */
+/* Returns the object kept for the pointer at `address`: a new reference, or NULL, with an exception only on failure. */
 PyObject *cwj_references_get(cwj_instance *through, const void *address);
-/* What the struct at `to` has of memory that source owns. */
+/* How the struct at `to` shares memory that source owns. */
 typedef enum cwj_sharing {
     CWJ_SHARES_NOTHING,
-    CWJ_LEADS_THERE, /* perhaps: arrays that are found through it may lie there */
-    CWJ_IS_A_COPY /* both may end or move it */
+    CWJ_LEADS_THERE, /* its pointers may lead there, so arrays found through it may lie there */
+    CWJ_IS_A_COPY /* both may free or move the memory */
 } cwj_sharing;
 
-/* A struct was copied from source's memory at `from`; what it points to is pointed to from
- * `to`, too. by_object: into something that C keeps for the struct at `to`. */
+/* Also keeps for the struct at `to` what the one at `from`, in source's memory, points to: for each pointer in a
+ * copy or, by_object, for the struct as a whole, like objects that a method keeps. Returns 0, or -1 with an
+ * exception set. */
 int cwj_references_copy(cwj_instance *through, const char *to, PyObject *source, const char *from,
                         size_t size, bool by_object, cwj_sharing sharing);
-/* True when pointers of the instance lead to memory that those of another struct lead to, too:
- * one of them is a copy. */
+/* True if the instance is a copy of another struct or has a copy, so that pointers of both lead to the same memory. */
 bool cwj_is_shared(cwj_instance *self);
 void cwj_references_clear(cwj_instance *owner);
-/* Unless the very object is in the list already. */
+/* Appends an object to a list unless it is there already. Returns 0, or -1 with an exception set. */
 int cwj_append_once(PyObject *list, PyObject *object);
-/* A new list of all objects. */
+/* Returns a new list of all objects that an instance keeps. */
 PyObject *cwj_references_list(const cwj_instance *self);

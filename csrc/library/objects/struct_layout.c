@@ -1,8 +1,5 @@
-/* struct_layout.c: type cwrapjit._cwrapjit.Layout: what a class says about its C type.
- *
- * Instances keep a reference to their layout, so nothing that Python code does to a class
- * changes what an instance is.
- */
+/* struct_layout.c: type cwrapjit._cwrapjit.Layout, which describes the C type of a class. Instances keep a reference to
+ * their layout, so that Python code that changes a class does not change what its instances are. */
 #include "library/objects/struct_layout.h"
 
 #include "base/errors.h"
@@ -23,7 +20,7 @@ layout_dealloc(PyObject *op)
     cwj_object_free(op);
 }
 
-/* No tp_clear: the instances rely on it; cycles go through the classes' dicts. */
+/* No tp_clear: instances need the layout, and clearing the classes' dicts breaks cycles. */
 static int
 layout_traverse(PyObject *op, visitproc visit, void *arg)
 {
@@ -107,18 +104,17 @@ cwj_layouts_agree(const cwj_struct_layout *a, const cwj_struct_layout *b)
     if (a == b) {
         return 1;
     }
-    bool one_is_opaque =
-        a->size == 0 || b->size == 0; /* C takes types of one name for the same, too */
+    bool one_is_opaque = a->size == 0 || b->size == 0; /* as in C, types of one name are the same */
     return PyUnicode_Compare(a->name, b->name) == 0 &&
            (one_is_opaque || (a->size == b->size && PyUnicode_Compare(a->fields, b->fields) == 0));
 }
 
-/* What the class or a base of it has; new reference, or NULL, perhaps with an exception. No metaclass
- * is asked: its Python code could end what a call has taken already. */
+/* Returns the layout of the class or of a base: a new reference, or NULL, perhaps with an exception. Does not ask the
+ * metaclass, whose Python code could free what a call has already taken. */
 static PyObject *
 layout_attribute(PyTypeObject *cls)
 {
-    static PyObject *name; /* interned: for good */
+    static PyObject *name; /* interned, never freed */
     PyObject *layout = NULL, *bases = cls->tp_mro;
     if (name == NULL && (name = PyUnicode_InternFromString("__cwrapjit_layout__")) == NULL) {
         return NULL;
@@ -131,8 +127,8 @@ layout_attribute(PyTypeObject *cls)
     return Py_XNewRef(layout);
 }
 
-/* False for a class that was given the layout of another: what calls rely on must not be
- * changed by an assignment. The first class with a layout is the one it was made for. */
+/* True if the layout was made for the class or a base. A layout is made for the first class that has it: assigning it
+ * to another class must not change what calls rely on. */
 static bool
 is_for(cwj_struct_layout *layout, PyObject *cls)
 {

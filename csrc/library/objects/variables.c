@@ -1,4 +1,4 @@
-/* variables.c: single numbers and arrays at addresses, for a library's variables. */
+/* variables.c: reads and writes numbers at addresses, and makes arrays there, for a library's variables. */
 #include "library/objects/looks.h"
 #include "library/objects/foreign_memory.h"
 
@@ -9,7 +9,7 @@ PyDoc_STRVAR(array_at_doc,
              "array_at(address, type, shape, order='C', owner=None, writeable=True)\n--\n\n"
              "An array over memory, whose base is owner.");
 
-/* For PyArg_ParseTuple(). */
+/* Converter for PyArg_ParseTuple() from the name of a type. */
 static int
 to_type(PyObject *name, void *type)
 {
@@ -21,7 +21,7 @@ to_type(PyObject *name, void *type)
     return found != NULL;
 }
 
-/* The name of a type, or a dtype: a new reference, which a call with NULL gives back. */
+/* Converter from the name of a type, or a dtype, to a new reference, which a call with NULL releases. */
 static int
 to_descr(PyObject *given, void *descr)
 {
@@ -108,8 +108,6 @@ array_at(PyObject *Py_UNUSED(extension), PyObject *args, PyObject *kwargs)
     }
     return array;
 }
-
-/* ---- functions of the extension module --------------------------------------------- */
 
 PyMethodDef cwj_variable_functions[] = {
     {"scalar_at", scalar_at, METH_VARARGS, scalar_at_doc},

@@ -86,8 +86,6 @@ describe_arguments(cwj_library_function *self, PyObject *list, const char *who)
     return 0;
 }
 
-/* ---- places in lists ----------------------------------------------------------------------- */
-
 /* Reads a sequence of indices below `most`. Errors begin with `what`: "the result's owner is an argument". */
 static int
 read_places(PyObject *given, int most, const char *what, int **places, int *count, const char *who)
@@ -237,8 +235,6 @@ describe_result(cwj_library_function *self, PyObject *given, PyObject *symbols, 
     return 0;
 }
 
-/* ---- keeps ---------------------------------------------------------------------------------------- */
-
 /* given: alternately a keeper and the parameter that it keeps, as in cwj_keep. */
 static int
 describe_keeps(cwj_library_function *self, PyObject *given, const char *who)
@@ -260,8 +256,6 @@ describe_keeps(cwj_library_function *self, PyObject *given, const char *who)
     PyMem_Free(places);
     return status;
 }
-
-/* ---- sizes ------------------------------------------------------------------------------------ */
 
 static int
 describe_sizes(cwj_library_function *self, PyObject *given, PyObject *symbols, const char *who)
