@@ -22,7 +22,7 @@
 
 typedef enum cwj_fit {
     CWJ_FIT_ERROR = -1, /* an exception is set */
-    CWJ_FITS,           /* and was stored */
+    CWJ_FITS,           /* the value was stored */
     CWJ_FITS_BY_NUMPY,  /* NumPy must store it, because it may warn of infinity */
     CWJ_NO_SUCH_VALUE,  /* an int that the type cannot represent: OverflowError */
     CWJ_NO_SUCH_KIND    /* TypeError */
@@ -234,7 +234,7 @@ cwj_is_exactly_python_number(PyObject *object)
            PyComplex_CheckExact(object);
 }
 
-/* True for these types and types derived from them, except NumPy's scalars. */
+/* True for these types and types derived from them. NumPy's scalars do not count. */
 static inline int
 cwj_is_python_number(PyObject *object)
 {
@@ -361,8 +361,8 @@ cwj_store_array(PyArrayObject *array, int type_num, void *target)
     return fit;
 }
 
-/* Stores any number as a C number of NumPy's type type_num, or returns why not. Never returns
- * CWJ_FITS_BY_NUMPY. */
+/* Stores any number as a C number of NumPy's type type_num, or returns why it cannot. Never
+ * returns CWJ_FITS_BY_NUMPY. */
 static inline cwj_fit
 cwj_store_number(PyObject *object, int type_num, void *target)
 {

@@ -3,7 +3,7 @@
 
 #include "base/api.h"
 
-/* Its objects: X(type, name). */
+/* The objects of the state: X(type, name). */
 #define CWJ_STATE_OBJECTS(X)                                                         \
     X(PyTypeObject, module_type)           /* cwrapjit.module */                     \
     X(PyTypeObject, function_type)         /* cwrapjit.Function */                   \
@@ -17,16 +17,16 @@
     X(PyObject, watcher)                   /* ContextVar: progress watcher */        \
     X(PyObject, fault)                     /* cwrapjit.Fault */                      \
     X(PyObject, filter_names)              /* ("strict", "allow_downcast") */        \
-    X(PyObject, graph_cache)               /* dict: see graph/code; NULL: nothing */ \
-    X(PyObject, compiler_key)              /* see compiler.h; NULL: not looked */    \
-    X(PyObject, compiler_problem)          /* str: why there is none, or NULL */
+    X(PyObject, graph_cache)               /* dict: see graph/code; NULL: empty   */ \
+    X(PyObject, compiler_key)              /* see compiler.h; NULL: not looked up */ \
+    X(PyObject, compiler_problem)          /* str: why there is no compiler, or NULL */
 
 typedef struct cwj_module_state {
 #define CWJ_MEMBER(type, name) type *name;
     CWJ_STATE_OBJECTS(CWJ_MEMBER)
 #undef CWJ_MEMBER
     bool backend_open;    /* libtcc is loaded */
-    tj_compiler compiler; /* owned: see compiler.h; no words: there is none */
+    tj_compiler compiler; /* owned: see compiler.h; words NULL: no compiler */
     unsigned long long compiled_graphs; /* units of graphs compiled so far */
 } cwj_module_state;
 
@@ -37,10 +37,10 @@ cwj_state_of(PyObject *instance)
     return PyType_GetModuleState(Py_TYPE(instance));
 }
 
-/* Calls a function of one of the package's modules. The module is imported on first use, like in
- * the package's Python code; a fork waits for that. format is Py_BuildValue()'s for a tuple; with
- * "N", NULL is passed for an object whose creation failed. Returns a new reference, or NULL with an
- * exception set. */
+/* Calls a function of one of the package's modules. The module is imported on first use, as in
+ * the package's Python code; a fork waits until that is done. format is Py_BuildValue()'s for a
+ * tuple; with "N", NULL is passed for an object whose creation failed. Returns a new reference, or
+ * NULL with an exception set. */
 PyObject *cwj_ask_python(const char *module, const char *function, const char *format, ...);
 
 /* Creates a type and adds it to the extension module. *type becomes a reference to it unless type

@@ -1,53 +1,50 @@
-/* axes.c: the axes that the slices run over, and a place in them.
+/* axes.c: arranges the axes that slices run over (a plan), and keeps places in them (cursors).
  *
- * Slices run in C order of the broadcast shape. Neighbouring axes that every
- * operand steps through evenly are joined, which keeps that order and makes the
- * inner loop, which is compiled code, long. Where the order cannot be seen
- * (CWJ_UNORDERED) axes are turned and sorted first, so that the inner loop runs
- * along memory. An inner axis that is short even then, as in a (1000000, 3) part
- * of a wider array, changes places with a long one, which is cut in blocks for
- * it: [block, 3, slices of a block], so that a block stays in the cache. Before that, the axes that
- * fill a line of the cache come to the inside, of each operand: where operands lie in opposite orders,
- * no line of any is read twice.
- */
+ * Slices run in C order of the broadcast shape. Neighbouring axes are joined if every operand steps
+ * through them evenly. This keeps the order, and makes the inner loop long, which is compiled code.
+ * If slices may run in any order (CWJ_UNORDERED), axes are turned and sorted first, so that the
+ * inner loop runs along memory. If the inner axis is short even then, as in a (1000000, 3) part of
+ * a wider array, it changes places with a long axis, which is cut into blocks: [block, 3, slices of
+ * a block]. A block's memory then stays in the cache. Before that, the axes along which operands
+ * fill a cache line move inside, so that no line is read twice. */
 
 enum {
-    CWJ_SHORT_AXIS = 16, /* an inner axis below this is worth a block */
+    CWJ_SHORT_AXIS = 16, /* shorter axes make poor inner loops */
     CWJ_BLOCK = 512,     /* slices */
     CWJ_CACHE_LINE = 64, /* bytes */
-    CWJ_FAR = 1024,      /* bytes from slice to slice of which a short block is enough */
+    CWJ_FAR = 1024,      /* bytes: blocks are short if slices are farther apart */
     CWJ_LINE_OPERANDS = 8
 };
 
 typedef struct cwj_tile cwj_tile; /* tiles.c */
 
-/* Axes outermost first; steps[axis * noperands + k] is operand k's step along
- * one, in bytes. Constant while slices run. */
+/* Axes are stored outermost first. steps[axis * noperands + k] is operand k's step along an axis,
+ * in bytes. A plan does not change while slices run. */
 typedef struct cwj_plan {
-    int naxes; /* 1 at least */
+    int naxes; /* at least 1 */
     int noperands;
     npy_intp *dims;
     npy_intp *steps;
-    char **base;    /* [noperands] the slice that comes first */
-    npy_intp total; /* slices; NPY_MAX_INTP when it is more than that */
-    int block_axis; /* the axis that counts blocks of the last one, or -1 */
-    npy_intp tail;  /* slices of the last block */
-    const cwj_tile *tile; /* the last axis is one of many, or NULL */
-    cwj_stage *stage;     /* slices are copied, or NULL */
+    char **base;    /* [noperands] the first slice */
+    npy_intp total; /* slices; NPY_MAX_INTP if there are more */
+    int block_axis; /* the axis that counts blocks of the last axis, or -1 */
+    npy_intp tail;  /* length of the last axis in the last block */
+    const cwj_tile *tile; /* the axes that the last axis replaces, or NULL */
+    cwj_stage *stage;     /* NULL: no slices run on copies */
 } cwj_plan;
 
-/* The memory of a plan of one axis and few operands: what most calls need. */
+/* Memory for a plan of one axis and few operands. Most calls need no more. */
 typedef struct cwj_line {
     npy_intp dim;
     npy_intp steps[CWJ_LINE_OPERANDS];
     char *base[CWJ_LINE_OPERANDS];
 } cwj_line;
 
-/* Where a thread stands. */
+/* The place of one thread in a plan. */
 typedef struct cwj_cursor {
     npy_intp *at; /* [naxes] */
     char **data;  /* [noperands] */
-    char *memory; /* of copies; NULL without a stage */
+    char *memory; /* for copies; NULL without a stage */
 } cwj_cursor;
 
 static npy_intp *
@@ -56,7 +53,7 @@ steps_of(const cwj_plan *plan, int axis)
     return plan->steps + (size_t)axis * (size_t)plan->noperands;
 }
 
-/* Moves axis `from` to place `to` below it; those between move up by one. */
+/* Moves axis `from` inwards to place `to`. The axes between move outwards by one place. */
 static void
 sink_axis(cwj_plan *plan, int from, int to)
 {
@@ -74,7 +71,7 @@ sink_axis(cwj_plan *plan, int from, int to)
     }
 }
 
-/* Where no operand has a positive step along an axis, it is run from its other end. */
+/* Runs an axis from its other end if no operand has a positive step along it. */
 static void
 turn_axis(cwj_plan *plan, int axis)
 {
@@ -92,8 +89,7 @@ turn_axis(cwj_plan *plan, int axis)
     }
 }
 
-/* How far apart in memory neighbours along an axis are, what is written to
- * counting twice. */
+/* Returns how far apart neighbours along an axis are in memory, summed over operands. Written operands count twice. */
 static double
 reach_of(const cwj_plan *plan, const cwj_function_decl *decl, int axis)
 {
@@ -106,8 +102,7 @@ reach_of(const cwj_plan *plan, const cwj_function_decl *decl, int axis)
     return reach;
 }
 
-/* Sorts axes, the one with the closest neighbours innermost; equals stay in C
- * order. */
+/* Sorts the axes, the one with the closest neighbours innermost. Equal ones stay in C order. */
 static void
 sort_axes(cwj_plan *plan, const cwj_function_decl *decl)
 {
@@ -129,7 +124,7 @@ distance(const cwj_plan *plan, int axis, int k)
     return step < 0 ? -step : step;
 }
 
-/* The axes, as bits, that operand k needs to fill a line of so many bytes. */
+/* Returns the axes, as bits, with which operand k fills a cache line of `line` bytes. */
 static uint64_t
 near_axes(const cwj_plan *plan, int k, npy_intp line)
 {
@@ -153,7 +148,7 @@ near_axes(const cwj_plan *plan, int k, npy_intp line)
     return near;
 }
 
-/* Those of all operands. */
+/* Returns the axes that near_axes() finds for any operand. */
 static uint64_t
 all_near_axes(const cwj_plan *plan, npy_intp line)
 {
@@ -164,7 +159,7 @@ all_near_axes(const cwj_plan *plan, npy_intp line)
     return near;
 }
 
-/* Brings these axes to the inside, in the order that they have. Returns the first of them. */
+/* Moves these axes inside, in their order. Returns the first of them. */
 static int
 sink_axes(cwj_plan *plan, uint64_t axes)
 {
@@ -177,7 +172,7 @@ sink_axes(cwj_plan *plan, uint64_t axes)
     return to + 1;
 }
 
-/* How long a block of an axis may be whose lines shall stay in the cache. */
+/* Returns how long a block of an axis may be so that its cache lines stay in the cache. */
 static npy_intp
 block_of(const cwj_plan *plan, int axis)
 {
@@ -189,8 +184,7 @@ block_of(const cwj_plan *plan, int axis)
     return CWJ_BLOCK;
 }
 
-/* Cuts the longest axis in blocks that run innermost, where the inner axis is
- * short. */
+/* If the inner axis is short, puts the longest axis innermost: whole, or cut into blocks. */
 static void
 block_axes(cwj_plan *plan)
 {
@@ -198,7 +192,7 @@ block_axes(cwj_plan *plan)
     if (plan->dims[last] >= CWJ_SHORT_AXIS) {
         return;
     }
-    /* A line is used up before it leaves the cache. */
+    /* The near axes go inside, so that a cache line is used up before it leaves the cache. */
     int near = sink_axes(plan, all_near_axes(plan, CWJ_CACHE_LINE));
     for (int axis = 1; axis <= last; axis++) {
         longest = plan->dims[axis] > plan->dims[longest] ? axis : longest;
@@ -249,7 +243,7 @@ gather_axes(cwj_plan *plan, const cwj_frame *frame)
     }
 }
 
-/* The plan of a call with one broadcast axis or none, in the memory of `line`. */
+/* Plans a call with at most one broadcast axis, in the memory of `line`. */
 static inline void
 plan_line(cwj_frame *frame, cwj_plan *plan, cwj_line *line)
 {
@@ -269,12 +263,12 @@ plan_line(cwj_frame *frame, cwj_plan *plan, cwj_line *line)
     plan->stage = frame->stage;
 }
 
-/* Returns 0, or -1 with MemoryError. */
+/* Plans any call, with its axes in C order. Returns 0, or -1 with MemoryError set. */
 __attribute__((noinline)) static int
 plan_axes(cwj_frame *frame, cwj_plan *plan)
 {
     size_t noperands = (size_t)frame->noperands;
-    size_t room = (size_t)frame->nextra + 1; /* blocks are an axis more */
+    size_t room = (size_t)frame->nextra + 1; /* blocks add one axis */
     plan->noperands = frame->noperands;
     plan->block_axis = -1;
     plan->tile = NULL;
@@ -294,7 +288,7 @@ plan_axes(cwj_frame *frame, cwj_plan *plan)
 
 /* ---- places ------------------------------------------------------------ */
 
-/* A cursor on the first slice. Returns 0, or -1 with MemoryError. */
+/* Opens a cursor on the first slice. Returns 0, or -1 with MemoryError set. */
 static int
 open_cursor(cwj_frame *frame, const cwj_plan *plan, cwj_cursor *cursor)
 {
@@ -317,7 +311,7 @@ open_cursor(cwj_frame *frame, const cwj_plan *plan, cwj_cursor *cursor)
     return 0;
 }
 
-/* The length of the last axis where the cursor stands. */
+/* Returns the length of the last axis at the cursor; the last block may be shorter. */
 static npy_intp
 turn_length(const cwj_plan *plan, const npy_intp *at)
 {
@@ -328,7 +322,7 @@ turn_length(const cwj_plan *plan, const npy_intp *at)
     return plan->dims[plan->naxes - 1];
 }
 
-/* The slices of one block. */
+/* Returns the number of slices in a full block. */
 static npy_intp
 block_size(const cwj_plan *plan)
 {
@@ -339,8 +333,7 @@ block_size(const cwj_plan *plan)
     return size;
 }
 
-/* Fills at[] of the axes first..last for slice number `index` in them, from the
- * inside. Returns what is left for the axes above. */
+/* Splits `index` into at[first..last], where the last axis runs fastest. Returns the rest, for the axes outside. */
 static npy_intp
 split_index(const cwj_plan *plan, npy_intp *at, int first, int last, npy_intp index)
 {
@@ -351,24 +344,23 @@ split_index(const cwj_plan *plan, npy_intp *at, int first, int last, npy_intp in
     return index;
 }
 
-/* As split_index() for all axes, of which the last has blocks. */
+/* Like split_index(), for all axes of a plan with blocks. */
 static void
 split_blocked(const cwj_plan *plan, npy_intp *at, npy_intp index)
 {
     int block = plan->block_axis, last = plan->naxes - 1;
     npy_intp size = block_size(plan);
-    npy_intp turns = size / plan->dims[last]; /* of the axes between */
+    npy_intp turns = size / plan->dims[last]; /* turns over the axes between */
     npy_intp group = (plan->dims[block] - 1) * size + turns * plan->tail;
     npy_intp within = index % group;
     split_index(plan, at, 0, block - 1, index / group);
-    at[block] = within / size; /* the last block is never longer than others */
+    at[block] = within / size; /* correct because the last block is not longer than the others */
     within -= at[block] * size;
     npy_intp length = turn_length(plan, at);
     at[last] = within % length;
     split_index(plan, at, block + 1, last - 1, within / length);
 }
 
-/* Moves data `count` steps along an axis. */
 static inline void
 move(const cwj_plan *plan, char **data, int axis, npy_intp count)
 {
@@ -379,7 +371,7 @@ move(const cwj_plan *plan, char **data, int axis, npy_intp count)
     }
 }
 
-/* Puts the cursor on slice number `index` of all. */
+/* Moves the cursor to slice number `index` of the plan. */
 static void
 seek(const cwj_plan *plan, cwj_cursor *cursor, npy_intp index)
 {
@@ -394,7 +386,7 @@ seek(const cwj_plan *plan, cwj_cursor *cursor, npy_intp index)
     }
 }
 
-/* To the next turn of the outer axes; behind the last one, to the first. */
+/* Moves the cursor by one step of the axes outside the last one; after the last step, back to the first slice. */
 static inline void
 next_turn(const cwj_plan *plan, cwj_cursor *cursor)
 {

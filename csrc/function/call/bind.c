@@ -1,6 +1,5 @@
-/* bind.c: positional and keyword arguments to slots, as Python's own functions
- * bind them. Slots are ordered as the names: inputs, out, extras; only inputs
- * may be positional. */
+/* bind.c: binds positional and keyword arguments to slots, by Python's rules. Slots have the order of the names:
+ * inputs, out, extras. Only inputs may be positional. */
 
 static void
 refuse_arguments(const void *frame, PyObject *text)
@@ -8,7 +7,7 @@ refuse_arguments(const void *frame, PyObject *text)
     raise_in_call(frame, PyExc_TypeError, "%U", text);
 }
 
-/* Any legal mixture of positional and keyword arguments. */
+/* Binds any legal mixture of positional and keyword arguments. Returns 0, or -1 with an exception set. */
 static int
 bind_slots(cwj_frame *frame, PyObject *const *args, Py_ssize_t npositional, PyObject *kwnames)
 {
@@ -38,8 +37,7 @@ bind_slots(cwj_frame *frame, PyObject *const *args, Py_ssize_t npositional, PyOb
     return 0;
 }
 
-/* Usually all inputs are positional and `out` is the only keyword: nothing needs
- * to be copied then. Returns 0 for other calls. */
+/* Binds the usual call without copying: inputs are positional, only `out` has a keyword. Returns 0 for other calls. */
 static inline int
 bind_simply(const cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames,
             PyObject **out)

@@ -1,25 +1,23 @@
-/* borders.c: the slices of a call with windows, in boxes.
+/* borders.c: runs the slices of a call with windows, in boxes.
  *
- * Where no window reaches beyond its array, slices run on the array itself, as those of any
- * other call. The rest is peeled off in boxes, two along each axis: for these what their windows
- * see is gathered (gather.c), and the same loop runs on that. What is measured of a call is its
- * inner box.
- */
+ * Slices whose windows all lie inside their arrays run on the arrays themselves, like those of any
+ * other call. The other slices are peeled off in boxes, two along each axis. The same loop runs
+ * them on copies of what their windows see (gather.c). Costs are those of the inner box, if any. */
 
 enum {
-    CWJ_GATHER_BYTES = 1 << 18 /* for one box, where that is possible: stays in the cache */
+    CWJ_GATHER_BYTES = 1 << 18 /* of one box, if it can be cut: stays in the cache */
 };
 
 /* ---- which slices have windows inside ---------------------------------- */
 
-/* The axis of window k's array behind a broadcast axis, or < 0. */
+/* Returns the axis of window k's array that belongs to a broadcast axis, or a negative number if there is none. */
 static int
 own_axis(const cwj_frame *frame, int k, int axis)
 {
     return axis - frame->nextra + frame->states[k].nextra;
 }
 
-/* Narrows from..to, along a broadcast axis, to slices whose window of operand k lies inside. */
+/* Narrows from..to, along a broadcast axis, to the slices whose window of operand k lies inside the array. */
 static void
 keep_inside(const cwj_frame *frame, int k, int axis, npy_intp *from, npy_intp *to)
 {
@@ -42,7 +40,7 @@ keep_inside(const cwj_frame *frame, int k, int axis, npy_intp *from, npy_intp *t
     *to = end < *to ? end : *to;
 }
 
-/* The slices of a box, none of whose dims is 0; NPY_MAX_INTP when they are more than that. */
+/* Returns the number of slices in a box that has no dim of 0; NPY_MAX_INTP if there are more. */
 static npy_intp
 count_slices(const npy_intp *dims, int ndims)
 {
@@ -58,7 +56,7 @@ count_slices(const npy_intp *dims, int ndims)
 
 /* ---- running boxes ----------------------------------------------------------- */
 
-/* The first slice of a box, of operand k in its own memory. */
+/* Returns the first slice of a box, in operand k's own memory. */
 static char *
 first_of_box(const cwj_frame *frame, int k, const cwj_box *box)
 {
@@ -69,7 +67,7 @@ first_of_box(const cwj_frame *frame, int k, const cwj_box *box)
     return data;
 }
 
-/* The element of a window that comes first, counted from its centre, in bytes. */
+/* Returns the offset of a window's first element from its centre, in bytes. */
 static npy_intp
 first_of_window(const cwj_frame *frame, int k)
 {
@@ -89,7 +87,7 @@ use_strides(cwj_frame *frame, int k, npy_intp *strides)
     frame->operands[k].strides_slice = strides + frame->views[k].ndim;
 }
 
-/* Has the slices of a box run, on gathered windows or on the arrays themselves. */
+/* Runs the slices of a box, on gathered windows or on the arrays themselves. Returns 0, or -1 with an exception set. */
 static int
 run_box(cwj_frame *frame, const cwj_box *box, int gathered)
 {
@@ -125,7 +123,7 @@ run_box(cwj_frame *frame, const cwj_box *box, int gathered)
     return status;
 }
 
-/* True when two halves of a box along an axis gather hardly more than the whole. */
+/* True if the two halves of a box along an axis gather hardly more than the whole box. */
 static int
 is_worth_cutting(const cwj_frame *frame, const cwj_box *box, int axis)
 {
@@ -144,7 +142,7 @@ is_worth_cutting(const cwj_frame *frame, const cwj_box *box, int axis)
     return box->dims[axis] > 1;
 }
 
-/* The axis along which a box should be cut, or -1: it is small enough, or cannot be. */
+/* Returns the axis along which to cut a box, or -1 if the box is small enough or cannot be cut. */
 static int
 axis_to_cut(const cwj_frame *frame, const cwj_box *box)
 {
@@ -161,7 +159,7 @@ axis_to_cut(const cwj_frame *frame, const cwj_box *box)
     return best;
 }
 
-/* Gathers and runs a box, in pieces where it is large. Restores the box. */
+/* Gathers and runs a box, in pieces if it is large. Restores the box. */
 static int
 run_gathered(cwj_frame *frame, const cwj_box *box)
 {
@@ -181,7 +179,7 @@ run_gathered(cwj_frame *frame, const cwj_box *box)
     return status;
 }
 
-/* A box that is part of another one along an axis. */
+/* Runs the part from..to of a box along an axis. Restores the box. */
 static int
 run_part(cwj_frame *frame, const cwj_box *box, int axis, npy_intp from, npy_intp to)
 {
@@ -197,7 +195,7 @@ run_part(cwj_frame *frame, const cwj_box *box, int axis, npy_intp from, npy_intp
     return status;
 }
 
-/* Peels the borders off, axis by axis, and then runs what is left. */
+/* Peels off the borders, axis by axis, and then runs the rest. */
 static int
 run_boxes(cwj_frame *frame, const cwj_box *box)
 {
@@ -206,7 +204,7 @@ run_boxes(cwj_frame *frame, const cwj_box *box)
         for (int k = 0; k < frame->decl->ninputs; k++) {
             keep_inside(frame, k, axis, &from, &to);
         }
-        if (from >= to) { /* nothing lies inside */
+        if (from >= to) { /* no window lies inside */
             frame->at_border = 0;
             return run_gathered(frame, box);
         }
@@ -221,7 +219,7 @@ run_boxes(cwj_frame *frame, const cwj_box *box)
     return run_box(frame, box, 0);
 }
 
-/* As run_slices(), for a call with windows. */
+/* Like run_slices(), for a call with windows. */
 static int
 run_windows(cwj_frame *frame)
 {

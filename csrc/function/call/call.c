@@ -1,14 +1,12 @@
-/* call.c: one call, from Python arguments to a result.
+/* call.c: makes one call, from Python arguments to a result.
  *
- * It includes its steps and their helpers, each file after those that it uses; run_call() has the
- * order of the steps. Together they are one self-contained text that m.write() embeds in the modules
- * it emits. All memory of a call comes from an arena on the C stack, so that a usual call allocates
- * its outputs and nothing else.
- */
+ * It includes the steps and their helpers, each file after those that it uses; run_call() has the order of the steps.
+ * Together they are one self-contained text, which m.write() embeds in emitted modules. All memory of a call comes from
+ * an arena on the C stack, so that a usual call allocates only its outputs. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#ifndef CWJ_STANDALONE /* an emitted module has set NumPy up itself */
+#ifndef CWJ_STANDALONE /* an emitted module sets NumPy up itself */
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL cwrapjit_ARRAY_API
 #define NO_IMPORT_ARRAY
@@ -75,7 +73,7 @@
 #include "function/call/quick.c"
 #include "function/call/entry.c"
 
-/* Inputs, given outputs and the type set of any call, step by step. */
+/* Takes the inputs and given outputs of any call and finds its type set, step by step. */
 static CWJ_APART int
 take_any(cwj_frame *frame)
 {
@@ -86,8 +84,7 @@ take_any(cwj_frame *frame)
     return convert_to_set(frame) < 0 ? -1 : check_records(frame);
 }
 
-/* Everything between the arguments and the result. Returns 0, or -1 with an
- * exception set. */
+/* Does everything between the arguments and the result. Returns 0, or -1 with an exception set. */
 static inline int
 run_call(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -104,7 +101,7 @@ run_call(cwj_frame *frame, PyObject *const *args, size_t nargsf, PyObject *kwnam
     return frame->views != NULL ? run_windows(frame) : run_slices(frame);
 }
 
-/* Any call. */
+/* Makes any call. Returns a new reference, or NULL with an exception set. */
 static CWJ_APART PyObject *
 call_by_steps(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {

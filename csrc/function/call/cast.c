@@ -1,11 +1,11 @@
-/* cast.c: rows of numbers of one type as numbers of another, by the rules of C.
+/* cast.c: converts rows of numbers from one type to another, by the rules of C.
  *
- * NumPy hands its own conversions out to nobody who has no GIL. Each type has a carrier, which holds all its values:
- * a row is read into that, and written from it. What NumPy's "same_kind" never asks for is missing, and float16.
- */
+ * NumPy offers its own conversions only to code that holds the GIL. Each type has a carrier, a type
+ * that holds all its values: a row is read into the carrier and written from it. float16 is
+ * missing, and so are conversions that NumPy's "same_kind" does not allow. */
 
 enum { /* carriers */
-    CWJ_AS_INT32, /* what most processors convert several of at once */
+    CWJ_AS_INT32, /* most processors convert several of these at once */
     CWJ_AS_INT,
     CWJ_AS_UINT,
     CWJ_AS_DOUBLE,
@@ -13,7 +13,7 @@ enum { /* carriers */
     CWJ_AS_CDOUBLE,
     CWJ_AS_CLONGDOUBLE,
     CWJ_CARRIERS,
-    CWJ_CAST_ROW = 256 /* elements at a time: they stay in the cache */
+    CWJ_CAST_ROW = 256 /* elements at a time, which stay in the cache */
 };
 
 typedef void cwj_cast_step(char *to, const char *from, npy_intp count);
@@ -25,7 +25,7 @@ typedef struct cwj_number_type {
     cwj_cast_step *write[CWJ_CARRIERS];
 } cwj_number_type;
 
-/* A conversion; without `write` one step is enough, and so without `read`. */
+/* A conversion. If `read` or `write` is NULL, the other one does it in one step. */
 typedef struct cwj_cast {
     cwj_cast_step *read, *write;
     npy_intp from_size, to_size; /* bytes */
@@ -80,7 +80,7 @@ CWJ_INTEGERS(CWJ_STEPS_OF_INTEGER)
 CWJ_REALS(CWJ_STEPS_OF_REAL)
 CWJ_COMPLEXES(CWJ_STEPS_OF_COMPLEX)
 
-/* Any byte but 0 is true. */
+/* Every byte but 0 is true. */
 static void
 read_BOOL(char *to, const char *from, npy_intp count)
 {
@@ -116,7 +116,7 @@ static const cwj_number_type number_types[] = {
     {NPY_BOOL, CWJ_AS_INT32, 1, read_BOOL, {NULL}},
     CWJ_INTEGERS(CWJ_ROW_OF_INTEGER) CWJ_REALS(CWJ_ROW_OF_REAL) CWJ_COMPLEXES(CWJ_ROW_OF_COMPLEX)};
 
-/* One number for types that are the same in memory and in C. */
+/* Returns the same number for types that are the same in memory and in C. */
 static int
 canonical_type(int type_num)
 {
@@ -131,7 +131,7 @@ canonical_type(int type_num)
     return type_num;
 }
 
-/* The row of a type, or NULL. */
+/* Returns the row of a type, or NULL. */
 static const cwj_number_type *
 number_type(int type_num)
 {
@@ -143,7 +143,7 @@ number_type(int type_num)
     return NULL;
 }
 
-/* How to convert from one type to another, by NumPy's numbers. Returns 0 where this file does not know. */
+/* Finds the conversion between two types, given by NumPy's numbers. Returns 0 if this file has none. */
 static int
 find_cast(int from, int to, cwj_cast *cast)
 {

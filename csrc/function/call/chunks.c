@@ -1,30 +1,28 @@
-/* chunks.c: the slices of a long call, chunk by chunk.
+/* chunks.c: divides the slices of a long call into chunks, and does what is due between them.
  *
- * A chunk takes about half a millisecond: at first it has few slices, then as many as the
- * clock says. The loop's pointer is read again before each chunk, so that a call
- * under way goes on in better code as soon as there is some. Between chunks there is
- * time to release the GIL, to look for Ctrl-C, to report heat, to say how far the call
- * is, and to share what is left.
- */
+ * A chunk takes about half a millisecond. The first one has few slices; the clock decides how many
+ * follow. The loop's pointer is read again before each chunk, so that a running call changes to
+ * better code as soon as there is some. Between chunks the call may release the GIL, check for
+ * Ctrl-C, report heat and progress, and share the remaining slices. */
 
 enum {
-    CWJ_FIRST_CHUNK = 1,        /* slices, where nothing is known of them: each may take hours */
-    CWJ_WARM_CHUNK = 256,       /* where other calls have been timed */
-    CWJ_GROWTH = 16,            /* a chunk has at most so many times the slices before */
-    CWJ_LARGEST_CHUNK = 1 << 19, /* slices: they may become slower any time */
+    CWJ_FIRST_CHUNK = 1,        /* slices, if no call was timed yet: one may take hours */
+    CWJ_WARM_CHUNK = 256,       /* slices, if other calls were timed */
+    CWJ_GROWTH = 16,            /* a chunk has at most so many times the slices of the last one */
+    CWJ_LARGEST_CHUNK = 1 << 19, /* slices, because later ones may be slower */
     CWJ_CHUNK_NS = 500000,
-    CWJ_LOOK_NS = 100000000 /* between two looks for signals */
+    CWJ_LOOK_NS = 100000000 /* between two checks for signals */
 };
 
-/* The slices of one call under way, as the calling thread sees them. */
+/* The slices of one running call, as the calling thread sees them. */
 typedef struct cwj_run {
     cwj_frame *frame;
     const cwj_plan *plan;
-    unsigned long long looked;    /* the time of the last look for signals */
+    unsigned long long looked;    /* time of the last check for signals */
     unsigned long long spent;     /* ns in loops, of all threads, not reported yet */
-    unsigned long long reported;  /* those that are */
-    unsigned long long report_at; /* report when that much was spent */
-    double rate;                  /* ns per slice, of the last chunk */
+    unsigned long long reported;  /* ns that were reported */
+    unsigned long long report_at; /* report when `spent` reaches this */
+    double rate;                  /* ns per slice in the last chunk */
 } cwj_run;
 
 static cwj_loop *
@@ -33,7 +31,7 @@ loop_of(const cwj_frame *frame)
     return __atomic_load_n(&frame->runtime->loops[frame->typeset_index], __ATOMIC_ACQUIRE);
 }
 
-/* When the time that is not reported yet makes the function hot. The GIL is held. */
+/* Returns how much unreported time makes the function hot. The GIL is held. */
 static unsigned long long
 time_to_report(const cwj_runtime *runtime)
 {
@@ -49,8 +47,8 @@ raised(void)
     return PyErr_Occurred() != NULL;
 }
 
-/* What a call under way wants of Python now and then. An exception that a slice
- * has set stays, and nothing else is done. Returns -1 when one was raised here. */
+/* Does what a running call owes to Python now and then, with the GIL: reports heat, checks for signals, tells progress.
+ * Does none of this if a slice has set an exception, which stays. Returns -1 if an exception was raised here. */
 static int
 visit_python(cwj_run *run, npy_intp done, unsigned long long now)
 {
@@ -76,8 +74,7 @@ visit_python(cwj_run *run, npy_intp done, unsigned long long now)
     return status;
 }
 
-/* After a chunk, behind which so many slices are done. Returns -1 with an exception set to stop
- * the call. */
+/* Called after a chunk, when `done` slices are done. Returns 0, or -1 with an exception set to stop the call. */
 static int
 between_chunks(cwj_run *run, npy_intp done, unsigned long long now)
 {
@@ -87,8 +84,8 @@ between_chunks(cwj_run *run, npy_intp done, unsigned long long now)
     return 0;
 }
 
-/* How many slices come next after a chunk of `count` at `rate`: about `ns`, in
- * whole turns of the inner axis where these are short, else in whole cache lines. */
+/* Returns the length of the chunk that follows one of `count` slices at `rate` ns each. It takes about `ns`, in whole
+ * turns of the inner axis if these are short, otherwise in multiples of 64 slices, which fill cache lines. */
 static npy_intp
 next_chunk(const cwj_plan *plan, npy_intp count, double rate, double ns)
 {

@@ -1,9 +1,7 @@
-/* convert.c: what comes in as an input becomes an array or a weak scalar.
+/* convert.c: takes inputs as arrays or as weak scalars.
  *
- * Arrays are taken as they are, never copied. Everything else is converted as
- * np.asarray() does, and then matched strictly; only Python's own numbers stay
- * weak, as in NumPy, until the type set is known.
- */
+ * Arrays are taken as they are, never copied. Other objects are converted like np.asarray() does, and their dtypes
+ * count like those of arrays. Only Python's own numbers stay weak, as in NumPy, until the type set is known. */
 
 static void
 adopt_array(cwj_state *state, PyArrayObject *array)
@@ -16,9 +14,7 @@ adopt_array(cwj_state *state, PyArrayObject *array)
     state->data = PyArray_BYTES(array);
 }
 
-/* Copies an array's dims and strides as they are now: its owner may give it
- * another shape in place at any time, for instance while slices run without the
- * GIL. */
+/* Copies an array's dims and strides: its owner may change them at any time, even while slices run without the GIL. */
 static inline int
 copy_axes(cwj_frame *frame, cwj_state *state, PyArrayObject *array)
 {
@@ -40,8 +36,8 @@ copy_axes(cwj_frame *frame, cwj_state *state, PyArrayObject *array)
     return 0;
 }
 
-/* object.name, new reference; NULL without exception when absent. What else is
- * raised stays: Ctrl-C, and what a property or a signal's handler raises. */
+/* Returns object.name, a new reference. Returns NULL without an exception if there is no such attribute. Other
+ * exceptions stay set: Ctrl-C, and those of a property or a signal handler. */
 static PyObject *
 attribute_of(PyObject *object, const char *name)
 {
@@ -52,9 +48,8 @@ attribute_of(PyObject *object, const char *name)
     return value;
 }
 
-/* Objects that keep out of NumPy's calls are refused, and those that take them over, too, unless
- * somebody else makes the call for them. Returns 0 for those that may pass, else -1 with an exception set or
- * with frame->is_foreign. */
+/* Refuses objects that set __array_ufunc__ to None, or that override it, unless they are inputs and runtime->foreign
+ * can make the call. Returns 0 for objects that may pass; -1 with an exception or frame->is_foreign set. */
 static int
 refuse_override(cwj_frame *frame, int k, PyObject *object)
 {
@@ -106,8 +101,7 @@ take_array(cwj_frame *frame, int k, PyObject *array)
     return 0;
 }
 
-/* Refuses DLPack objects whose memory the CPU cannot read. Device numbers are
- * those of dlpack.h: 1 CPU, 3 and 11 pinned host memory, 13 managed memory. */
+/* Refuses DLPack objects in memory that the CPU cannot read. dlpack.h: 1 CPU, 3 and 11 pinned, 13 managed memory. */
 static int
 refuse_device(const cwj_frame *frame, int k, PyObject *object)
 {
@@ -129,15 +123,14 @@ refuse_device(const cwj_frame *frame, int k, PyObject *object)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* What NumPy itself knows how to convert. */
+/* True for objects that NumPy converts without any protocol. */
 static bool
 is_plain(PyObject *object)
 {
     return PyList_CheckExact(object) || PyTuple_CheckExact(object) || PyArray_CheckScalar(object);
 }
 
-/* 1 when object offers DLPack and none of the ways that np.asarray() takes, 0, or
- * -1 with an exception set. */
+/* Returns 1 if object offers DLPack but no protocol of np.asarray(), 0 if not, -1 with an exception set. */
 static int
 offers_only_dlpack(PyObject *object)
 {
@@ -157,7 +150,7 @@ offers_only_dlpack(PyObject *object)
     return has && i == count;
 }
 
-/* A new reference to an array for any object that is not one. */
+/* Returns a new reference to an array for an object that is not one; NULL with an exception set. */
 static PyObject *
 array_of(PyObject *object)
 {
@@ -198,10 +191,10 @@ convert_object(cwj_frame *frame, int k, PyObject *object)
         return raise_about(frame, k, PyExc_TypeError, ": wanted an array, got %s",
                            Py_TYPE(object)->tp_name);
     }
-    return take_array(frame, k, array); /* an __array__ may return a masked array */
+    return take_array(frame, k, array); /* __array__() may return a masked array */
 }
 
-/* What is updated in place must be an array that may be written to. */
+/* Refuses an argument that is updated in place if it is not a writable array. */
 static int
 refuse_unwritable(const cwj_frame *frame, int k, PyObject *object)
 {
@@ -217,8 +210,8 @@ refuse_unwritable(const cwj_frame *frame, int k, PyObject *object)
     return 0;
 }
 
-/* The NumPy number of the one-byte integers that slices of operand k are made of, by the first type set that
- * has them or strings there; -1: none. */
+/* Returns NumPy's number of the one-byte integer type that slices of operand k consist of, from the first type set that
+ * has such a type or strings there; -1: none. */
 static int
 type_of_bytes(const cwj_frame *frame, int k)
 {
@@ -231,8 +224,8 @@ type_of_bytes(const cwj_frame *frame, int k)
     return -1;
 }
 
-/* Bytes, and a str in UTF-8 for C's char, as the array that they are to C, which the call keeps; else the
- * object itself. A borrowed reference, or NULL with an exception set. */
+/* Returns the array that C sees for bytes, and for a str (in UTF-8) if C has char there; the call owns it. Returns
+ * other objects as they are. A borrowed reference, or NULL with an exception set. */
 static PyObject *
 array_of_bytes(cwj_frame *frame, int k, PyObject *object)
 {

@@ -1,6 +1,6 @@
-/* copy.c: elements of one size, from one row to another. */
+/* copy.c: copies elements of one size between rows. */
 
-/* For compilers, which make one instruction of the copy of a known size. */
+/* Passes common sizes as constants, so that compilers make each copy one instruction. */
 #define CWJ_OF_SIZE(size, copy, ...)       \
     switch (size) {                        \
     case 1:                                \

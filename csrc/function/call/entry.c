@@ -1,9 +1,7 @@
-/* entry.c: running a function's loop without a call, for other compiled code.
+/* entry.c: runs a function's loop without a call, for other compiled code.
  *
- * Who has the address of a loop gives data, dims and steps as NumPy gives them to the loops
- * of its generalized ufuncs. Slices see what they see in a call: here that the arrays have one
- * axis in front of the slice's. Modules that are emitted have no such addresses.
- */
+ * The caller has the address of a loop, and passes data, dims and steps as NumPy passes them to loops of generalized
+ * ufuncs. Slices see arrays with one axis before the core dims. Emitted modules have no such addresses. */
 #ifndef CWJ_STANDALONE
 
 /* ---- where core dims stand ------------------------------------------------------ */
@@ -54,17 +52,17 @@ done:
 
 /* ---- running --------------------------------------------------------------------- */
 
-/* A run: a frame without states, and what is to be run. */
+/* A run: a frame without states, and the arguments of the loop. */
 typedef struct cwj_entry_run {
-    cwj_frame frame; /* its arena is not used: that may take the heap, and so the GIL */
+    cwj_frame frame; /* its arena is not used: that could need the heap, and so the GIL */
     const cwj_loop_entry *entry;
     char **data;
     const npy_intp *dims, *steps;
     int accepted;
 } cwj_entry_run;
 
-/* One axis in front of the slice's dims, but for what all slices share; numbers has room for both
- * lists. */
+/* Describes operand k with one axis before its core dims, or none if all slices share it. Moves *index and *strides
+ * past its core dims. numbers has room for its dims and steps; returns what follows them. */
 static npy_intp *
 describe_entry_operand(const cwj_entry_run *run, int k, const int **index, npy_intp **strides,
                        npy_intp *numbers)
@@ -106,8 +104,7 @@ describe_entry_operands(cwj_entry_run *run, char *memory, void *extras)
     }
 }
 
-/* The caller is C, which knows nothing of exceptions: they are reported, as those of other
- * callbacks are. */
+/* The caller is C, which knows no exceptions: they are reported, like those of other callbacks. */
 static void
 report_raised(void *argument)
 {
@@ -135,7 +132,7 @@ cwj_loop_entry_run(const cwj_loop_entry *entry, char **data, const npy_intp *dim
     if (memory == NULL) {
         return 0;
     }
-    /* Nothing else of a frame is looked at here. */
+    /* The other members of the frame are not used here. */
     run.frame.runtime = entry->runtime;
     run.frame.decl = entry->runtime->decl;
     run.frame.noperands = run.frame.decl->ninputs + run.frame.decl->noutputs;

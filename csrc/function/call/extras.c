@@ -1,8 +1,7 @@
-/* extras.c: extra arguments, each parsed as PyArg_Parse does with the letter that the
- * definition gives. That the letter fits the C type was checked when the function was
- * defined. Where a letter checks, Python's numbers follow the rule of base/numbers.h, for
- * the C type; where it does not, bits are cut off, about which PyArg_Parse warns from 3.15 on.
- */
+/* extras.c: parses extra arguments, each as PyArg_Parse does for the letter in the definition.
+ *
+ * The definition has checked that the letter fits the C type. If a letter checks the range, Python's numbers follow the
+ * rule of base/numbers.h for the C type. If it does not, excess bits are cut off; PyArg_Parse warns since 3.15. */
 
 static int
 refuse_number(PyObject *number, int type_num)
@@ -15,7 +14,7 @@ refuse_number(PyObject *number, int type_num)
     return -1;
 }
 
-/* Whatever is an integer to Python; with "p", whether it is true, for a bool or any integer. */
+/* Stores an object that is an integer to Python; with the letter "p", an object's truth, in a bool or any integer. */
 static int
 parse_integer(const cwj_extra *extra, PyObject *given, char *target)
 {
@@ -36,7 +35,7 @@ parse_integer(const cwj_extra *extra, PyObject *given, char *target)
     return fits ? 0 : -1;
 }
 
-/* With a code that does not check: the low bits of whatever is an integer to Python. */
+/* Stores the low bits of any object that is an integer to Python, for letters that do not check the range. */
 static int
 parse_bits(const cwj_extra *extra, PyObject *given, char *target)
 {
@@ -69,7 +68,7 @@ parse_extra(cwj_frame *frame, const cwj_extra *extra, PyObject *given)
     char code = extra->code, format[2] = {code, '\0'};
     int type_num = code == 'f' ? NPY_FLOAT : NPY_DOUBLE;
     if (code == 'y' && !PyBytes_Check(given)) {
-        /* PyArg_Parse would read on to a NUL that only bytes are sure to have. */
+        /* PyArg_Parse would search for a NUL, which only bytes are sure to have. */
         PyErr_Format(PyExc_TypeError, "wanted bytes, got %s", Py_TYPE(given)->tp_name);
         return -1;
     }
@@ -81,7 +80,7 @@ parse_extra(cwj_frame *frame, const cwj_extra *extra, PyObject *given)
     }
     if ((code == 'f' || code == 'd') && cwj_is_python_number(given)) {
         cwj_fit fit = cwj_store_number(given, type_num, target);
-        if (fit != CWJ_NO_SUCH_KIND) { /* else PyArg_Parse says what is wanted */
+        if (fit != CWJ_NO_SUCH_KIND) { /* otherwise PyArg_Parse raises the error */
             return fit == CWJ_NO_SUCH_VALUE ? refuse_number(given, type_num) : (int)fit;
         }
     }

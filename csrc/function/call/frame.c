@@ -1,17 +1,15 @@
-/* frame.c: the memory of one running call.
+/* frame.c: holds the memory of one running call.
  *
- * A frame lives on the C stack. What a call needs in variable amounts (operands,
- * dims, steps, the cookie) is cut from an arena inside it; only calls with very
- * many operands or dims, or a large cookie, reach the heap.
- */
+ * A frame lives on the C stack. Memory of variable size (operands, dims, steps, the cookie) comes from an arena inside
+ * it. Only calls with very many operands or dims, or with a large cookie, use the heap. */
 
-/* Calls of tens of nanoseconds: errors are kept out of their way. */
+/* Calls take tens of nanoseconds. These macros keep the code for errors out of their way. */
 #define CWJ_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define CWJ_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define CWJ_COLD __attribute__((cold, noinline))
 #define CWJ_APART __attribute__((noinline))
-/* In the body of a loop over a few items: compilers leave such a loop as it is. To set up
- * vector code or to call memset() would take longer than the loop. */
+/* Put this into the body of a loop over a few items. It keeps compilers from optimising the loop: setting up vector
+ * code or calling memset() would take longer than the loop itself. */
 #define CWJ_SHORT_LOOP() __asm__ volatile("")
 
 enum {
@@ -20,7 +18,7 @@ enum {
     CWJ_SCALAR_BYTES = 32
 };
 
-/* Memory for those who may have no GIL. Such blocks are counted. */
+/* Allocates memory for code that may not hold the GIL. These blocks are counted. */
 static ptrdiff_t held_blocks;
 
 static void *
@@ -48,17 +46,16 @@ cwj_call_blocks(void)
 
 /* A heap block of the arena, freed with the frame. */
 typedef struct cwj_block {
-    _Alignas(CWJ_ALIGN) struct cwj_block *next; /* and so are the bytes behind it */
+    _Alignas(CWJ_ALIGN) struct cwj_block *next; /* and so are the bytes after it */
 } cwj_block;
 
-/* An operand of the running call. ndim, dims, strides, data describe the
- * caller's array, or `scalar`, where neither an array nor its heap memory is
- * needed: a Python number as input, a new 0-d output. */
+/* An operand of the running call. ndim, dims, strides and data describe the caller's array. They
+ * describe `scalar` if the operand is a Python number or a new 0-d output, which need no array. */
 typedef struct cwj_state {
-    PyArrayObject *array; /* borrowed; NULL: a scalar, or not there yet */
+    PyArrayObject *array; /* borrowed; NULL: a scalar, or not known yet */
     PyObject *owned;      /* a reference to drop at the end, or NULL */
-    PyObject *weak;       /* borrowed: a number, not converted yet */
-    int nextra;           /* broadcast dims; < 0 where core dims are implied */
+    PyObject *weak;       /* borrowed: a number that is not converted yet */
+    int nextra;           /* number of broadcast dims; < 0: core dims are missing */
     int ndim;
     npy_intp *dims;    /* borrowed */
     npy_intp *strides; /* borrowed, bytes */
@@ -71,30 +68,30 @@ typedef struct cwj_state {
 typedef struct cwj_unit {
     PyArray_DatetimeMetaData meta;
     PyArray_Descr *descrs[2]; /* owned: datetime64 and timedelta64 of this unit; NULL without one */
-    int mixed; /* arrays have different units, and convert to this one */
-    int none; /* no array has a unit, or they convert to no common one */
+    int mixed; /* arrays have different units, which convert to this one */
+    int none; /* no array has a unit, or they have no common one */
 } cwj_unit;
 
-/* The array of an input that is a window. Its state describes windows in its place: as many as
- * there are along its axes, then those of one window. */
+/* The array of an input that is a window. The operand's state describes all windows instead: how
+ * many there are along each axis of the array, then the dims of one window. */
 typedef struct cwj_view {
-    const cwj_window *window; /* borrowed; NULL: the operand is none */
-    int ndim; /* the array's own */
+    const cwj_window *window; /* borrowed; NULL: the operand is not a window */
+    int ndim; /* of the array */
     npy_intp *dims;
     npy_intp *strides;
     int *moves; /* [ndim] the core dim that moves along an axis, or -1 */
     npy_intp *direct; /* [ndim + ncore] strides of windows in the array itself */
-    npy_intp *gathered; /* the same where those are copied to that reach beyond it */
+    npy_intp *gathered; /* the same in the copy of windows that reach over the border */
 } cwj_view;
 
-/* How far a call is that is not short (progress.c). */
+/* The progress of a call that is not short (progress.c). */
 typedef struct cwj_progress {
-    PyObject *shown; /* owned: what shows it, or NULL */
-    npy_intp before; /* slices of runs that are over */
+    PyObject *shown; /* owned: the object that shows it, or NULL */
+    npy_intp before; /* slices of earlier runs of this call */
     npy_intp total; /* slices of the call */
-    npy_intp told; /* slices that were done at the last report */
+    npy_intp told; /* slices done at the last report */
     unsigned long long began; /* ns, 0: not known yet */
-    unsigned long long next; /* no report before */
+    unsigned long long next; /* ns: the earliest time of the next report */
 } cwj_progress;
 
 typedef struct cwj_stage cwj_stage; /* stage.c */
@@ -107,35 +104,34 @@ typedef struct cwj_frame {
 
     PyObject *const *inputs; /* [ninputs] borrowed arguments */
     PyObject **slots; /* borrowed: inputs, out, extras; NULL: no extras given */
-    PyObject *out; /* borrowed: the out argument, NULL when absent */
+    PyObject *out; /* borrowed: the out argument, or NULL */
     int noperands; /* inputs, then outputs */
     int owned_from, owned_to; /* operands whose state.owned is filled, the last excluded */
     cwj_state *states; /* [noperands] */
-    cwj_operand *operands; /* [noperands], what snippets see */
-    int typeset_index; /* the one that matched */
-    cwj_unit unit; /* only where runtime->has_units; else not set */
+    cwj_operand *operands; /* [noperands] as snippets see them */
+    int typeset_index; /* the one that matched; -1: none yet */
+    cwj_unit unit; /* set only if runtime->has_units */
 
-    npy_intp *named; /* [nnamed] values of named dims, -1: unknown */
-    int *named_by; /* [nnamed] operand that set them */
-    int nextra; /* broadcast dims of inputs and given outputs */
-    npy_intp *extra; /* [nextra]; may be the dims of an operand: not written to then */
+    npy_intp *named; /* [nnamed] lengths of named dims; -1: unknown */
+    int *named_by; /* [nnamed] operands that set them; -1: computed */
+    int nextra; /* number of broadcast dims, with those of given outputs */
+    npy_intp *extra; /* [nextra] lengths; do not write: may be an operand's dims */
     npy_intp *result; /* [nextra] what the inputs alone broadcast to */
 
     cwj_view *views; /* [noperands], or NULL: no input is a window */
-    cwj_stage *stage; /* NULL: all slices lie as C wants them */
-    int is_foreign; /* an input takes NumPy's calls over: runtime->foreign makes the call */
-    int at_border; /* the slices that run are not the ones that calls are known by */
-    cwj_progress progress; /* not set before the first slices of a call that is not short */
+    cwj_stage *stage; /* NULL: no slices run on copies */
+    int is_foreign; /* an input overrides __array_ufunc__: runtime->foreign makes the call */
+    int at_border; /* the slices that run are not typical: their cost is not measured */
+    cwj_progress progress; /* set only in calls that are not short, before their first slices */
 
-    size_t used; /* bytes of the arena */
+    size_t used; /* bytes used of the arena */
     cwj_block *blocks;
     _Alignas(CWJ_ALIGN) char arena[CWJ_ARENA_BYTES];
 } cwj_frame;
 
-/* The call whose slices this thread runs without the GIL, or NULL, for the
- * entry points of snippet_api.c, which get no argument that would lead them to
- * it. It is set only while such slices run and no Python code does: libraries
- * that switch C stacks (greenlet) switch in Python code. */
+/* The call whose slices this thread runs without the GIL, or NULL. The entry points of snippet_api.c find the call
+ * here, because they have no argument for it. It is set only while slices run and no Python code does, because
+ * libraries that switch C stacks (greenlet) do so in Python code. */
 static _Thread_local cwj_frame *cwj_running;
 
 static CWJ_COLD void *
@@ -151,8 +147,8 @@ frame_alloc_block(cwj_frame *frame, size_t bytes)
     return block + 1;
 }
 
-/* Memory for count items of size bytes, not zeroed, aligned to CWJ_ALIGN, that
- * lives as long as the frame. NULL with MemoryError. */
+/* Returns memory for count items of size bytes, not zeroed, aligned to CWJ_ALIGN. It lives as long as the frame. NULL
+ * with MemoryError set. */
 static inline void *
 frame_alloc(cwj_frame *frame, size_t count, size_t size)
 {
@@ -179,7 +175,7 @@ frame_alloc_zeroed(cwj_frame *frame, size_t count, size_t size)
     return memory;
 }
 
-/* The dtypes of a type set, one per operand. */
+/* Returns the dtypes of a type set, one per operand. */
 static inline PyArray_Descr *const *
 descrs_of(const cwj_runtime *runtime, int index)
 {
@@ -187,14 +183,14 @@ descrs_of(const cwj_runtime *runtime, int index)
     return runtime->descrs + (size_t)index * (size_t)(decl->ninputs + decl->noutputs);
 }
 
-/* The type that the type set of the call has for operand k. */
+/* Returns operand k's type in the call's type set. */
 static inline const cwj_type *
 type_of(const cwj_frame *frame, int k)
 {
     return &frame->decl->typesets[frame->typeset_index].types[k];
 }
 
-/* The length of operand k along a broadcast axis: 1 where it has none. */
+/* Returns the length of operand k along a broadcast axis, 1 if it has no such axis. */
 static inline npy_intp
 dim_of(const cwj_frame *frame, int k, int axis)
 {
@@ -203,7 +199,7 @@ dim_of(const cwj_frame *frame, int k, int axis)
     return at < 0 ? 1 : state->dims[at];
 }
 
-/* How far apart two of its elements along that axis are, in bytes; 0: it has one alone. */
+/* Returns operand k's step along a broadcast axis in bytes, 0 if its length there is 1. */
 static inline npy_intp
 step_of(const cwj_frame *frame, int k, int axis)
 {
@@ -212,14 +208,14 @@ step_of(const cwj_frame *frame, int k, int axis)
     return at < 0 || state->dims[at] == 1 ? 0 : state->strides[at];
 }
 
-/* Operand k's array when the operand is a window, else NULL. */
+/* Returns operand k's view if the operand is a window, otherwise NULL. */
 static inline const cwj_view *
 view_of(const cwj_frame *frame, int k)
 {
     return frame->views != NULL && frame->views[k].window != NULL ? &frame->views[k] : NULL;
 }
 
-/* Operands that nothing is known about yet. */
+/* Marks all states as empty, so that frame_close() can read all of them. */
 static void
 clear_states(cwj_frame *frame)
 {
@@ -229,13 +225,13 @@ clear_states(cwj_frame *frame)
     frame->owned_to = frame->noperands;
 }
 
-/* One piece for all of these. */
+/* Allocates states, operands and named dims in one piece. Returns 0, or -1 with MemoryError set. */
 static inline int
 frame_alloc_operands(cwj_frame *frame)
 {
     size_t noperands = (size_t)frame->noperands;
     size_t nnamed = (size_t)frame->decl->nnamed;
-    /* decl's counts are ints: no product of them overflows. */
+    /* decl's counts are ints, so no product overflows. */
     char *memory = frame_alloc(frame, 1,
                                noperands * (sizeof(cwj_state) + sizeof(cwj_operand)) +
                                    nnamed * (sizeof(npy_intp) + sizeof(int)));
@@ -249,8 +245,8 @@ frame_alloc_operands(cwj_frame *frame)
     return 0;
 }
 
-/* The cookie and the extras exist, zeroed and with their defaults, before any
- * argument is looked at: the cleanup snippet runs after any failure. */
+/* Creates the cookie, zeroed, and the extras, with their defaults. This happens before any argument is read, because
+ * the cleanup snippet runs after any failure. */
 static int
 frame_alloc_user_data(cwj_frame *frame)
 {
@@ -271,7 +267,7 @@ frame_alloc_user_data(cwj_frame *frame)
     return 0;
 }
 
-/* What snippets see of an operand. */
+/* Describes an operand for snippets. */
 static inline void
 fill_operand(cwj_operand *operand, int ndim, int ncore, npy_intp *dims, npy_intp *strides,
              npy_intp itemsize, char *data)
@@ -287,7 +283,7 @@ fill_operand(cwj_operand *operand, int ndim, int ncore, npy_intp *dims, npy_intp
     operand->data = data;
 }
 
-/* As fill_operand(), when the state is filled. */
+/* Like fill_operand(), for an operand whose state is filled. */
 static inline void
 describe_operand(cwj_operand *operand, const cwj_state *state, int ncore)
 {
@@ -295,8 +291,8 @@ describe_operand(cwj_operand *operand, const cwj_state *state, int ncore)
                  state->data);
 }
 
-/* frame is uninitialised memory; frame_close() may be called whatever this returns.
- * Members are set one by one: to clear the whole frame would take longer than many calls. */
+/* frame is uninitialised memory. frame_close() may be called whatever this returns. Members are set one by one, because
+ * clearing the whole frame would take longer than many calls. Returns 0, or -1 with MemoryError set. */
 static inline int
 frame_open(cwj_frame *frame, cwj_runtime *runtime)
 {
@@ -331,7 +327,7 @@ frame_open(cwj_frame *frame, cwj_runtime *runtime)
     return runtime->has_user_data ? frame_alloc_user_data(frame) : 0;
 }
 
-/* Frees what was allocated since `oldest` was the newest block. */
+/* Frees the blocks that are newer than `oldest`. */
 static inline void
 frame_free_blocks(cwj_frame *frame, const cwj_block *oldest)
 {
@@ -342,7 +338,7 @@ frame_free_blocks(cwj_frame *frame, const cwj_block *oldest)
     }
 }
 
-/* Frees what was allocated since the frame had used so much, and these blocks. */
+/* Frees what was allocated since frame->used and frame->blocks had these values. */
 static void
 frame_rewind(cwj_frame *frame, size_t used, const cwj_block *blocks)
 {

@@ -1,21 +1,19 @@
-/* gather.c: the elements of an array that the windows of a box of slices see, in a small array.
+/* gather.c: copies the elements that the windows of a box of slices see to a small array.
  *
- * What lies outside is found by a table of offsets for each axis, which the border's rule has
- * filled; what is inside is copied in runs.
- */
+ * For elements outside, each axis has a table of offsets by the border's rule. Elements inside are copied in runs. */
 
-#define CWJ_OUTSIDE NPY_MIN_INTP /* in the place of an offset */
+#define CWJ_OUTSIDE NPY_MIN_INTP /* instead of an offset */
 
 /* A part of the slices: a range along each broadcast axis. */
 typedef struct cwj_box {
     npy_intp *from; /* [nextra] */
-    npy_intp *dims; /* [nextra], which the loop takes for frame->extra */
-    char **data;    /* [noperands] where all slices begin */
+    npy_intp *dims; /* [nextra], frame->extra while the box runs */
+    char **data;    /* [noperands] the first of all slices */
 } cwj_box;
 
 /* ---- what lies outside --------------------------------------------------- */
 
-/* Where element i of n is found. */
+/* Returns the index of the element that stands for element i of an axis of n, or CWJ_OUTSIDE. */
 static npy_intp
 find_element(npy_intp i, npy_intp n, int border)
 {
@@ -43,7 +41,7 @@ find_element(npy_intp i, npy_intp n, int border)
 
 /* The elements of one axis of an array that a box needs. */
 typedef struct cwj_reach {
-    npy_intp start; /* < 0: outside */
+    npy_intp start; /* < 0: before the array */
     npy_intp count;
 } cwj_reach;
 
@@ -62,7 +60,7 @@ reach_along(const cwj_frame *frame, int k, const cwj_box *box, int own)
     return reach;
 }
 
-/* The bytes to gather for a box from operand k, infinite where they are too many. */
+/* Returns how many bytes a box needs of operand k; infinity if a double cannot hold them. */
 static double
 bytes_to_gather(const cwj_frame *frame, int k, const cwj_box *box)
 {
@@ -76,22 +74,21 @@ bytes_to_gather(const cwj_frame *frame, int k, const cwj_box *box)
 
 /* ---- gathering ------------------------------------------------------------- */
 
-/* One axis of what is copied: count elements, of which first..end are inside. */
+/* One axis of the copied part. Its elements first..end - 1 are inside the array. */
 typedef struct cwj_gather_axis {
     cwj_reach reach;
     npy_intp first, end;
-    npy_intp step;     /* bytes from one element to the next in the array */
-    npy_intp stride;   /* the same in the buffer */
-    npy_intp
-        *offsets; /* where in the array the others are, in bytes: before first, then from end on */
+    npy_intp step;     /* bytes between elements in the array */
+    npy_intp stride;   /* bytes between elements in the buffer */
+    npy_intp *offsets; /* bytes, of elements outside: those before first, then those from end on */
 } cwj_gather_axis;
 
 typedef struct cwj_gather {
     int ndim;
     cwj_gather_axis *axes; /* [ndim] */
-    int *order; /* [ndim] of axes, outermost first */
+    int *order; /* [ndim] the axes, outermost first */
     size_t itemsize;
-    const char *fill; /* CWJ_CONSTANT: one element */
+    const char *fill; /* one element, for CWJ_CONSTANT */
 } cwj_gather;
 
 static npy_intp
@@ -122,7 +119,7 @@ copy_outside(const cwj_gather *gather, const cwj_gather_axis *axis, npy_intp i, 
                 gather->fill)
 }
 
-/* The innermost axis; from is NULL outside. */
+/* Copies along the innermost axis. from: NULL if the whole row is outside. */
 static void
 gather_row(const cwj_gather *gather, const cwj_gather_axis *axis, const char *from, char *to)
 {
@@ -163,7 +160,7 @@ size_of_step(const cwj_gather *gather, int axis)
     return step < 0 ? 0 - (npy_uintp)step : (npy_uintp)step;
 }
 
-/* Axes as they lie in the array, the closest neighbours last. */
+/* Orders the axes by their steps in the array, the smallest last. */
 static void
 order_axes(cwj_gather *gather)
 {
@@ -178,7 +175,7 @@ order_axes(cwj_gather *gather)
     }
 }
 
-/* A short axis that is copied along costs more than its elements: then it is the longest one. */
+/* Exchanges a short innermost axis with the longest one, because copying along a short axis is slow. */
 static void
 copy_along_long_axis(cwj_gather *gather)
 {
@@ -196,7 +193,7 @@ copy_along_long_axis(cwj_gather *gather)
     }
 }
 
-/* Lists where the elements i..end of an axis of n are found. Returns what is behind the list. */
+/* Lists the offsets of elements i..end - 1 of an axis of n. Returns the end of the list. */
 static npy_intp *
 list_offsets(const cwj_gather_axis *axis, npy_intp n, int border, npy_intp i, npy_intp end,
              npy_intp *list)
@@ -208,7 +205,7 @@ list_offsets(const cwj_gather_axis *axis, npy_intp n, int border, npy_intp i, np
     return list;
 }
 
-/* Fills in which elements of an axis of n are inside, and where the others are. */
+/* Finds which elements of an axis of n are inside, and lists the others. Returns 0, or -1 with MemoryError set. */
 static int
 open_axis(cwj_frame *frame, cwj_gather_axis *axis, npy_intp n, int border)
 {
@@ -225,7 +222,7 @@ open_axis(cwj_frame *frame, cwj_gather_axis *axis, npy_intp n, int border)
     return 0;
 }
 
-/* Strides of the buffer, and of the windows in it. Returns its bytes, or -1 with MemoryError. */
+/* Computes the strides of the buffer and of windows in it. Returns the buffer's bytes, or -1 with MemoryError set. */
 static npy_intp
 place_gathered(cwj_view *view, const cwj_gather *gather)
 {
@@ -247,7 +244,7 @@ place_gathered(cwj_view *view, const cwj_gather *gather)
     return bytes;
 }
 
-/* One element as the border "constant" has it, or NULL with MemoryError. */
+/* Returns one element for the border "constant", or NULL with MemoryError set. */
 static const char *
 fill_of(cwj_frame *frame, const cwj_view *view, size_t itemsize)
 {
@@ -257,8 +254,8 @@ fill_of(cwj_frame *frame, const cwj_view *view, size_t itemsize)
     return frame_alloc_zeroed(frame, 1, itemsize);
 }
 
-/* Copies what the windows of a box see of operand k, whose elements are in `data`, to memory that
- * lives until the frame is rewound. Returns it, or NULL with MemoryError. */
+/* Copies what the windows of a box see of operand k. data: operand k's first element. Returns the copy, which lives
+ * until the frame is rewound, or NULL with MemoryError set. */
 static char *
 gather_operand(cwj_frame *frame, int k, const cwj_box *box, const char *data)
 {

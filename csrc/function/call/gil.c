@@ -1,17 +1,14 @@
-/* gil.c: giving the GIL away for the time of the slices, and getting it back.
+/* gil.c: releases the GIL while slices run, and takes it back.
  *
- * A call releases the GIL around its slices where that pays. What snippets call
- * of Python's (snippet_api.c) goes through enter_python() and leave_python(),
- * which find out on which kind of thread they are by thread locals, as C's
- * PyErr_Format has no parameter for it:
+ * A call releases the GIL around its slices if that pays off. Functions of Python that snippets
+ * call (snippet_api.c) run between enter_python() and leave_python(). C's PyErr_Format has no
+ * parameter for the call, so these two find the kind of thread in thread locals:
  *
- *     cwj_running   the call that released the GIL on this thread
- *     cwj_helping   this thread is one of the pool's, and helps a call
- *
+ *     cwj_running         the call that released the GIL on this thread
+ *     cwj_helping         this thread is one of the pool's, and helps a call
  *     cwj_in_numpy_loop   NumPy's loop runs slices on this thread, with or without the GIL (numpy_loop.c)
  *
- * Where none is set, the slices run with the GIL, or on a thread that the snippet started.
- */
+ * If none is set, the slices run with the GIL, or on a thread that the snippet started. */
 
 enum cwj_gil {
     CWJ_GIL_HELD,
@@ -20,10 +17,10 @@ enum cwj_gil {
     CWJ_GIL_ENSURED
 };
 
-/* What a thread of the pool is to Python while it helps a call. Its errors live
- * in a thread state of its own, so that PyErr_Occurred() is about its slices. */
+/* The Python side of a pool thread that helps a call. The thread has its own thread state for
+ * errors, so that PyErr_Occurred() tells of its own slices only. */
 typedef struct cwj_helper {
-    PyInterpreterState *interpreter; /* the call's: there may be several */
+    PyInterpreterState *interpreter; /* the call's; a process may have several */
     PyThreadState *state;            /* owned; NULL until a snippet needs Python */
 } cwj_helper;
 
@@ -31,9 +28,9 @@ static _Thread_local cwj_helper *cwj_helping;
 
 static _Thread_local int cwj_in_numpy_loop;
 
-/* How many of the entry points this thread is in: frames of Python's may be on its stack. */
+/* The number of entry points that this thread is inside: Python frames may be on its stack. */
 static _Thread_local int cwj_entered;
-/* How often it was. */
+/* How often this thread has entered one. */
 static _Thread_local unsigned cwj_entries;
 
 const int *
@@ -45,7 +42,7 @@ cwj_entered_python(void)
 typedef struct cwj_entry {
     enum cwj_gil how;
     PyGILState_STATE state;
-    cwj_frame *frame; /* the call that has to release it again */
+    cwj_frame *frame; /* the call that must release the GIL again */
 } cwj_entry;
 
 static void
@@ -63,8 +60,7 @@ take_gil(cwj_frame *frame)
     cwj_running = NULL;
 }
 
-/* True when this thread holds the GIL. PyGILState_Check() alone will not do: it
- * says yes to everything once the process has had a subinterpreter. */
+/* True if this thread holds the GIL. PyGILState_Check() is always true after a subinterpreter was made. */
 static int
 holds_gil(void)
 {
@@ -83,7 +79,7 @@ holds_gil(void)
     return PyGILState_Check();
 }
 
-/* Returns 0 when there is no memory for a thread state. */
+/* Takes the GIL for a helper. Returns 0 if there is no memory for a thread state. */
 static int
 helper_take_gil(cwj_helper *helper)
 {
@@ -104,7 +100,7 @@ enter_python(void)
     cwj_entered++;
     cwj_entries++;
     if (holds_gil()) {
-        return entry; /* never released, or the snippet took it itself */
+        return entry; /* the call has not released it, or the snippet took it back */
     }
     if (entry.frame != NULL) {
         take_gil(entry.frame);

@@ -1,13 +1,11 @@
-/* match.c: which type set runs.
+/* match.c: chooses the type set of a call.
  *
- * Type sets are tried in the order of the definition. An array fits its own
- * type only; an output that is not there yet fits any; a Python number fits
- * the types that NumPy would give it beside arrays (NEP 50), and where there are only such numbers
- * the types come first that it would give them alone. With cast="safe" or "same_kind"
- * a second round takes the first set that all arrays convert to by that rule of NumPy's.
- */
+ * Type sets are tried in the order of the definition. An array fits only its own type, a new output fits any type, and
+ * a Python number fits the types that NumPy would give it beside arrays (NEP 50). If all inputs are Python numbers, the
+ * types that NumPy would give them alone come first. With cast="safe" or "same_kind" a second round takes the first set
+ * to which all arrays can be cast by that rule of NumPy. */
 
-/* descr is the type's dtype, NULL where it has any itemsize. */
+/* True if the array has the type. descr: the type's dtype, NULL if it has any itemsize. */
 static int
 type_equals(const cwj_state *state, const cwj_type *type, PyArray_Descr *descr)
 {
@@ -24,7 +22,7 @@ type_equals(const cwj_state *state, const cwj_type *type, PyArray_Descr *descr)
     return type->itemsize == 0 || type->itemsize == state->itemsize;
 }
 
-/* What a Python number is to a type. An object holds any. */
+/* Returns how a Python number fits a type. An object holds any number. */
 static cwj_fit
 weak_fit(PyObject *value, const cwj_type *type)
 {
@@ -32,14 +30,14 @@ weak_fit(PyObject *value, const cwj_type *type)
     return type->type_num == NPY_OBJECT ? CWJ_FITS : cwj_store_weak(value, type->type_num, unused);
 }
 
-/* True when numbers of value's kind are numbers of the type's. */
+/* True if the type can hold numbers of value's kind. */
 static int
 weak_kind_fits(PyObject *value, const cwj_type *type)
 {
     return weak_fit(value, type) != CWJ_NO_SUCH_KIND;
 }
 
-/* The same, and an int must have its value in the type; floats are rounded. */
+/* True if the type can hold value. An int must be exact; floats are rounded. */
 static int
 weak_fits(PyObject *value, const cwj_type *type)
 {
@@ -47,7 +45,7 @@ weak_fits(PyObject *value, const cwj_type *type)
     return fit == CWJ_FITS || fit == CWJ_FITS_BY_NUMPY;
 }
 
-/* True when type is the one that np.asarray(value) would have. */
+/* True if type is the one that np.asarray(value) would have. */
 static int
 weak_default(PyObject *value, const cwj_type *type)
 {
@@ -58,7 +56,7 @@ weak_default(PyObject *value, const cwj_type *type)
     return type->type_num == num && weak_fits(value, type);
 }
 
-/* True when type is the one that np.asarray() of some Python number would have, and value fits. */
+/* True if type is the one that np.asarray() of some Python number would have, and can hold value. */
 static int
 weak_among_defaults(PyObject *value, const cwj_type *type)
 {
@@ -69,7 +67,7 @@ weak_among_defaults(PyObject *value, const cwj_type *type)
 
 typedef int weak_rule(PyObject *value, const cwj_type *type);
 
-/* The rule by which arrays of a call convert. */
+/* Returns the rule by which the arrays of a call may be cast. */
 static NPY_CASTING
 casting_of(const cwj_function_decl *decl)
 {
@@ -78,8 +76,7 @@ casting_of(const cwj_function_decl *decl)
                                               : NPY_NO_CASTING;
 }
 
-/* Finds how numbers of an array become those of C, and back, as far as operand k needs it. Returns 0 where that has to
- * be done by NumPy. */
+/* Finds the conversions between the array's type and C's that operand k needs. Returns 0 if only NumPy can do them. */
 static int
 find_casts(const cwj_frame *frame, int k, const PyArray_Descr *own, const PyArray_Descr *descr,
            cwj_cast *to_c, cwj_cast *to_array)
@@ -97,8 +94,8 @@ has_casts(const cwj_frame *frame, int k, const PyArray_Descr *own, const PyArray
     return find_casts(frame, k, own, descr, &to_c, &to_array);
 }
 
-/* Slices of operand k may run on copies (stage.c) where its array is `own`: numbers of any kind and byte order, and
- * what needs neither a cast nor a count of references. */
+/* True if slices of operand k may run on copies (stage.c) when its array has dtype `own`: it is a number of any kind
+ * and byte order, or needs neither a byte swap nor reference counts. */
 static int
 may_stage(const cwj_frame *frame, int k, PyArray_Descr *own)
 {
@@ -109,7 +106,7 @@ may_stage(const cwj_frame *frame, int k, PyArray_Descr *own)
             (PyArray_ISNBO(own->byteorder) && !PyDataType_REFCHK(own)));
 }
 
-/* True when the array of operand k converts to another type by a rule of NumPy's, and back if it is written to. */
+/* True if the array of operand k can be cast to descr by this rule, and back if it is written to. */
 static int
 converts(const cwj_frame *frame, int k, PyArray_Descr *descr, NPY_CASTING casting)
 {
@@ -151,7 +148,7 @@ has_strong_operand(const cwj_frame *frame)
     return 0;
 }
 
-/* The index of the first type set that fits by this rule for numbers, or -1. */
+/* Returns the index of the first type set that fits by these rules for numbers and arrays, or -1. */
 static int
 first_set(const cwj_frame *frame, weak_rule *rule, NPY_CASTING casting)
 {
@@ -163,7 +160,7 @@ first_set(const cwj_frame *frame, weak_rule *rule, NPY_CASTING casting)
     return -1;
 }
 
-/* The same, with casts where the function has them. */
+/* Like first_set(). If no set fits without casts, tries those that the function allows. */
 static int
 find_set_by(const cwj_frame *frame, weak_rule *rule)
 {
@@ -172,7 +169,7 @@ find_set_by(const cwj_frame *frame, weak_rule *rule)
     return index < 0 && casting != NPY_NO_CASTING ? first_set(frame, rule, casting) : index;
 }
 
-/* The index of the type set to run, or -1. */
+/* Returns the index of the type set to run, or -1. */
 static int
 find_set(const cwj_frame *frame)
 {
@@ -188,7 +185,7 @@ find_set(const cwj_frame *frame)
 
 /* ---- errors ------------------------------------------------------------ */
 
-/* "a float64, b int64, output int32": what came. New outputs are left out. */
+/* Returns the types of the arguments, "'a' is float64, 'b' is int64". New outputs are left out. */
 static PyObject *
 text_of_types(const cwj_frame *frame)
 {
@@ -219,7 +216,7 @@ text_of_known_sets(const cwj_frame *frame)
     return text;
 }
 
-/* What would convert these arrays, and nobody asked for. */
+/* Returns a hint if a cast that the function does not allow would convert these arrays, otherwise "". */
 static const char *
 cure_by_cast(const cwj_frame *frame)
 {
@@ -231,7 +228,7 @@ cure_by_cast(const cwj_frame *frame)
                : "";
 }
 
-/* An int that its type does not have: number's, which operand k is to be. */
+/* Raises OverflowError, because the type cannot represent `number`, the value of operand k. */
 static void
 raise_no_such_value(const cwj_frame *frame, int k, PyObject *number, int type_num)
 {
@@ -244,7 +241,7 @@ raise_no_such_value(const cwj_frame *frame, int k, PyObject *number, int type_nu
     Py_XDECREF(fault);
 }
 
-/* No type set fits, but set number `index` would if ints had values of its types. */
+/* Refuses a call that fits no type set; set number `index` would fit if its types could represent the ints. */
 static int
 refuse_value(const cwj_frame *frame, int index)
 {
@@ -279,8 +276,7 @@ refuse_types(const cwj_frame *frame)
 
 /* ---- memory layout ----------------------------------------------------- */
 
-/* Compiled code reads memory as C lays it out: in this machine's byte order,
- * aligned. */
+/* Refuses operand k: compiled code needs arrays that are aligned and in this machine's byte order. */
 static int
 refuse_layout(const cwj_frame *frame, int k)
 {
@@ -297,7 +293,7 @@ refuse_layout(const cwj_frame *frame, int k)
                        PyArray_DESCR(state->array));
 }
 
-/* An array that is not of C's type, or does not lie as C lays it out, can be converted. */
+/* True if operand k may be converted when it has not C's type or layout. */
 static int
 may_convert(const cwj_frame *frame, int k)
 {
@@ -332,8 +328,8 @@ is_aligned_to(const cwj_state *state, npy_intp alignment)
     return places % (npy_uintp)alignment == 0 || PyArray_SIZE(state->array) == 0;
 }
 
-/* An array is aligned for C's type, and in this machine's byte order. A structured dtype is equal to one that wants
- * less of its arrays' memory than the struct in C. */
+/* True if an array is aligned for C's type and in this machine's byte order. For structs C's own alignment is checked,
+ * because an equal structured dtype may require less. */
 static int
 lies_right(const cwj_frame *frame, int k)
 {
@@ -356,7 +352,7 @@ check_records(const cwj_frame *frame)
     return 0;
 }
 
-/* Slices of operand k have to run on copies. The shapes are known, and what slices would see without them. */
+/* True if slices of operand k must run on copies. Shapes are known, and frame->operands[k] describes the array. */
 static int
 wants_stage(const cwj_frame *frame, int k)
 {
@@ -372,7 +368,7 @@ wants_stage(const cwj_frame *frame, int k)
 
 /* ---- conversions once the set is known --------------------------------- */
 
-/* A number as an object: an array of one. */
+/* Converts a number to an array of one object. */
 static int
 convert_to_object(cwj_frame *frame, int k, PyArray_Descr *descr)
 {
@@ -404,7 +400,7 @@ convert_weak(cwj_frame *frame, int k, PyArray_Descr *descr)
     return 0;
 }
 
-/* A single integer keeps its value in a cast, while those of larger arrays may be rounded. */
+/* A 0-d integer must keep its value in a cast, others need not. Returns 0, or -1 with an exception set. */
 static int
 check_single(const cwj_frame *frame, int k, int type_num)
 {
@@ -424,8 +420,7 @@ check_single(const cwj_frame *frame, int k, int type_num)
     return fits ? 0 : -1;
 }
 
-/* Counts a call that copies operand k, and warns where that is asked for. Returns 0, or -1 with the warning as an
- * exception. */
+/* Counts a call that copies operand k, and warns if that is asked for. Returns 0, or -1 if the warning raises. */
 static int
 note_copy(const cwj_frame *frame, int k)
 {
@@ -443,7 +438,7 @@ note_copy(const cwj_frame *frame, int k)
                             frame->decl->typesets[frame->typeset_index].name);
 }
 
-/* An array has memory in common with one that is written to, as far as bounds tell. */
+/* True if an array may share memory with one that is written to, judged by bounds. */
 static int
 meets_written(const cwj_frame *frame, int k)
 {
@@ -464,7 +459,7 @@ meets_written(const cwj_frame *frame, int k)
     return 0;
 }
 
-/* A copy of the whole array, where slices cannot run on copies of a few. */
+/* Copies operand k's whole array to the set's type, unless it fits already or its slices can run on copies. */
 static int
 convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
 {
@@ -477,7 +472,7 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
         return 0;
     }
     if (descr == NULL) {
-        return refuse_layout(frame, k); /* any itemsize: nothing to convert to */
+        return refuse_layout(frame, k); /* any itemsize: there is no dtype to convert to */
     }
     if (check_single(frame, k, descr->type_num) < 0) {
         return -1;
@@ -500,8 +495,7 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
     return 0;
 }
 
-/* Copies every array's dims and strides, in the same moment in which its type is
- * looked at: Python code that converted a later argument may have changed both. */
+/* Copies all dims and strides when types are read: Python code that converted other arguments may have changed both. */
 static int
 take_shapes(cwj_frame *frame)
 {
@@ -529,7 +523,7 @@ match_types(cwj_frame *frame)
     return frame->typeset_index < 0 ? refuse_types(frame) : 0;
 }
 
-/* Inputs that are not of the set's types yet. */
+/* Converts the inputs that do not have the set's types yet. */
 static int
 convert_to_set(cwj_frame *frame)
 {

@@ -1,20 +1,17 @@
-/* meter.c: what slices cost, and what calls have in common.
+/* meter.c: measures what slices cost, and what calls have in common.
  *
- * Work is counted in slices times the product of the named dims, which grows as
- * the number of steps does in most code. cwj_runtime.cost, the ns that a unit of
- * work took, is a running maximum that decays: it says before a call whether the
- * GIL, a clock and threads are worth their price. Short calls are not timed but
- * for every 64th, which stands for the others.
+ * The work of a call is its number of slices times the product of the named dims, which grows like
+ * the number of steps in most code. cwj_runtime.cost, the ns per unit of work, is a running maximum
+ * that decays. Before a call it tells whether releasing the GIL, reading a clock or using threads
+ * pays off. Of short calls only every 64th is timed, and counts for the others.
  *
- * What is timed feeds cwj_runtime.heat and .profiles, for whoever compiles better
- * loops (cwj_runtime.hot).
- */
+ * Timed calls feed cwj_runtime.heat and .profiles, for better loops (cwj_runtime.hot). */
 
 enum {
-    CWJ_SHORT_SLICES = 4096 /* a short call has no more, whatever they cost until now */
+    CWJ_SHORT_SLICES = 4096 /* a short call has at most so many, however fast */
 };
 
-/* Units of work per slice. */
+/* Returns the units of work in one slice. */
 static inline double
 work_of_slice(const cwj_function_decl *decl, const npy_intp *named)
 {
@@ -26,7 +23,7 @@ work_of_slice(const cwj_function_decl *decl, const npy_intp *named)
     return work;
 }
 
-/* True for calls that are over sooner than a clock and the GIL are worth. */
+/* True for a call that ends before reading a clock or releasing the GIL would pay off. */
 static inline int
 is_short(const cwj_runtime *runtime, npy_intp slices, double work_of_one)
 {
@@ -47,15 +44,14 @@ note_cost(const cwj_frame *frame, npy_intp slices, unsigned long long ns)
     runtime->cost = cost >= runtime->cost ? cost : (cost + runtime->cost) / 2;
 }
 
-/* A stride that loops do not take for a constant: see tj_is_free_stride() of tinyjit. */
+/* True for a stride that loops never take for a constant: see tj_is_free_stride() in tinyjit. */
 static int
 is_free_stride(const cwj_frame *frame, int k, npy_intp i)
 {
     return view_of(frame, k) != NULL && i + 1 < frame->decl->operands[k].ncore;
 }
 
-/* True when the slices of all operands lie as loops have a variant for: contiguous, of a window
- * its last axis. */
+/* True if all operands' slices lie as a loop's variant needs: contiguous; windows: contiguous along the last axis. */
 static int
 lie_closely(const cwj_frame *frame)
 {
@@ -73,7 +69,7 @@ lie_closely(const cwj_frame *frame)
     return 1;
 }
 
-/* Writes this call's strides over the profile's. Returns 1 when they are others. */
+/* Stores this call's strides in the profile. Returns 1 if they have changed. */
 static int
 replace_strides(const cwj_frame *frame, const cwj_plan *plan, npy_intp *strides)
 {
@@ -109,8 +105,7 @@ replace_dims(const cwj_frame *frame, cwj_profile *profile)
     return changed;
 }
 
-/* Adds time to the profile of a call's kind, which was noted; another kind than the one before has
- * taken its place. */
+/* Adds time to a profile that already describes the calls. After a change of dims or strides, the time starts anew. */
 static void
 add_to_profile(cwj_profile *profile, unsigned long long ns, int other_dims, int other_strides)
 {
@@ -118,7 +113,7 @@ add_to_profile(cwj_profile *profile, unsigned long long ns, int other_dims, int 
     profile->steady = (other_dims || other_strides ? 0 : profile->steady) + (ns > 0 ? ns : 1);
 }
 
-/* With the GIL held and no exception set: tells that loops took so much time. */
+/* Adds the time that loops took, and calls `hot` when it is due. Needs the GIL and no exception set. */
 static void
 add_heat(cwj_runtime *runtime, int typeset, unsigned long long ns)
 {
@@ -128,7 +123,7 @@ add_heat(cwj_runtime *runtime, int typeset, unsigned long long ns)
     }
 }
 
-/* The same for a call. */
+/* Like add_heat(), for a call, whose dims and strides go to the profile. */
 static void
 note_heat(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
 {
@@ -141,8 +136,8 @@ note_heat(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
     add_heat(frame->runtime, frame->typeset_index, ns);
 }
 
-/* One short call, timed; a clock's own time does not count. An unusual one, such
- * as one that another process has interrupted, stands for itself only. */
+/* Notes a short call that took `ns` without the clock's own time. It counts for the others, unless it took unusually
+ * long, for instance because another process interrupted it. */
 static void
 note_sample(const cwj_frame *frame, const cwj_plan *plan, unsigned long long ns)
 {

@@ -1,12 +1,10 @@
-/* new_layout.c: how new outputs lie in memory.
+/* new_layout.c: chooses the memory layout of new outputs.
  *
- * In C order, except where a function has no core dims and its slices may run in
- * any order: then as its inputs lie (NumPy's order "K", which ufuncs use), so
- * that one loop can run along the memory of all. The rules are those of NumPy's
- * nditer, and tests compare them.
- */
+ * It is C order, unless the function has no core dims and its slices may run in any order. Then outputs are laid out
+ * like the inputs (NumPy's order "K", which ufuncs use), so that one loop can run along the memory of all operands. The
+ * rules are those of NumPy's nditer; tests compare both. */
 
-/* step_of() without sign. */
+/* Returns the absolute value of step_of(). */
 static npy_uintp
 stride_size(const cwj_frame *frame, int k, int axis)
 {
@@ -14,8 +12,8 @@ stride_size(const cwj_frame *frame, int k, int axis)
     return step < 0 ? 0 - (npy_uintp)step : (npy_uintp)step;
 }
 
-/* 1 when `outer` should stay outside of `inner`, -1 when inside, 0 when no input
- * steps along both. Where inputs disagree, the order that they have stays. */
+/* Returns 1 if axis `outer` should stay outside `inner`, -1 if it should move inside, 0 if no input steps along both.
+ * If inputs disagree, the axes keep their order. */
 static int
 compare_axes(const cwj_frame *frame, int outer, int inner)
 {
@@ -32,7 +30,7 @@ compare_axes(const cwj_frame *frame, int outer, int inner)
     return answer;
 }
 
-/* The axes, innermost first: a stable insertion sort by strides. */
+/* Lists the axes, innermost first, by a stable insertion sort of strides. */
 static void
 sort_output_axes(const cwj_frame *frame, int *axes)
 {
@@ -54,7 +52,7 @@ sort_output_axes(const cwj_frame *frame, int *axes)
     }
 }
 
-/* True where C order is what the inputs have anyway, or what is wanted. */
+/* True if new outputs have C order, because the function wants it or all inputs have it. */
 static int
 wants_c_order(const cwj_frame *frame)
 {
@@ -70,8 +68,7 @@ wants_c_order(const cwj_frame *frame)
     return 1;
 }
 
-/* The strides for new outputs of this itemsize, or NULL for C order; in the
- * memory of the call. -1 with MemoryError. */
+/* Chooses new outputs' strides for an itemsize, in the frame; NULL: C order. Returns 0, or -1 with MemoryError set. */
 static int
 choose_strides(cwj_frame *frame, npy_intp itemsize, npy_intp **strides)
 {
@@ -86,7 +83,7 @@ choose_strides(cwj_frame *frame, npy_intp itemsize, npy_intp **strides)
         return -1;
     }
     sort_output_axes(frame, axes);
-    npy_uintp stride = (npy_uintp)itemsize; /* too large a product fails when NumPy allocates */
+    npy_uintp stride = (npy_uintp)itemsize; /* if it overflows, NumPy's allocation fails */
     for (size_t i = 0; i < count; i++) {
         chosen[axes[i]] = (npy_intp)stride;
         stride *= (npy_uintp)frame->extra[axes[i]];

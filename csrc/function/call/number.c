@@ -1,8 +1,7 @@
-/* number.c: single numbers between Python and C: the arguments that need no
- * array, and results of shape (). */
+/* number.c: converts single numbers between Python and C: inputs that need no array, and results of shape (). */
 
-/* Stores a Python number that the type can hold, or a NumPy scalar of that type. Returns 1, or
- * 0 without exception for any other object, which the steps have to look at. */
+/* Stores a Python number that the type can hold, or a NumPy scalar of that type. Returns 1; 0 without an exception for
+ * any other object, which is left to the steps. */
 static int
 store_number(char *target, PyObject *number, const cwj_type *type, const PyArray_Descr *descr)
 {
@@ -16,8 +15,7 @@ store_number(char *target, PyObject *number, const cwj_type *type, const PyArray
     return 1;
 }
 
-/* A NumPy scalar with these bytes: what PyArray_Scalar() makes of a number, which
- * looks for other kinds of types first. */
+/* Returns a NumPy scalar with these bytes. PyArray_Scalar() would check for other kinds of types first. */
 static PyObject *
 new_scalar(const char *bytes, PyArray_Descr *descr, npy_intp itemsize)
 {

@@ -1,11 +1,9 @@
-/* numpy_loop.c: slices that somebody else's loop runs: NumPy's, of a ufunc.
+/* numpy_loop.c: runs slices inside NumPy's loop, for a ufunc.
  *
- * Arguments, shapes and outputs were NumPy's work; there is a frame for what snippets call, and
- * nothing else of a call. NumPy may have released the GIL, and does not stop for an exception
- * before its whole loop has run: slices must not run while one is pending. To ask Python for
- * that takes the GIL, so a thread remembers whether it may have left one. Modules that are emitted
- * have no ufuncs.
- */
+ * NumPy has handled arguments, shapes and outputs. The frame here serves only the functions that snippets call. NumPy
+ * may have released the GIL, and it does not stop for an exception before its whole loop has run, but slices must not
+ * run while an exception is pending. Checking for one takes the GIL, so a thread remembers whether its slices may have
+ * set one. Emitted modules have no ufuncs. */
 #ifndef CWJ_STANDALONE
 
 #include <fenv.h>
@@ -15,10 +13,10 @@ typedef struct cwj_numpy_loop {
     cwj_numpy_loop_task *task;
     void *argument;
     int accepted;
-    cwj_watch watch; /* begun */
+    cwj_watch watch; /* already begun */
 } cwj_numpy_loop;
 
-/* Slices that ran for NumPy on this thread have left an exception, which may still be set. */
+/* True if slices that ran for NumPy on this thread set an exception, which may still be set. */
 static _Thread_local int cwj_left_exception;
 
 static int
@@ -28,8 +26,8 @@ is_exception_pending(void)
     return cwj_left_exception;
 }
 
-/* With the GIL: as a call of the function ends. NumPy looks at the flags of floating point before it looks for an
- * exception, and what it makes of them would take its place. */
+/* Ends the slices like a call, with the GIL held. If there is an exception, clears the floating-point flags: NumPy
+ * checks them first, and its own error would replace the exception. */
 static void
 settle_lent(void *argument)
 {
@@ -41,7 +39,7 @@ settle_lent(void *argument)
     }
 }
 
-/* Slices that call nothing of Python's but the entry points of snippet_api.c. */
+/* Runs slices that call nothing of Python except the entry points of snippet_api.c. */
 static void
 run_task(cwj_numpy_loop *this)
 {
@@ -55,7 +53,7 @@ run_task(cwj_numpy_loop *this)
     }
 }
 
-/* Slices that may call all of Python, with the GIL. */
+/* Runs slices that may call all of Python. Needs the GIL. */
 static void
 run_lent_in_python(void *argument)
 {
@@ -70,7 +68,7 @@ void
 cwj_numpy_loop_run(cwj_runtime *runtime, int typeset, const cwj_operand *operands,
                    cwj_numpy_loop_task *task, void *argument)
 {
-    cwj_frame frame; /* what snippet_api.c reads of it is set */
+    cwj_frame frame; /* only what snippet_api.c reads is set */
     frame.call = (cwj_call){.operands = operands};
     frame.runtime = runtime;
     frame.decl = runtime->decl;
@@ -78,7 +76,7 @@ cwj_numpy_loop_run(cwj_runtime *runtime, int typeset, const cwj_operand *operand
     frame.noperands = runtime->decl->ninputs + runtime->decl->noutputs;
     frame.typeset_index = typeset;
     if ((runtime->flags & CWJ_SILENT) && (runtime->flags & CWJ_RELEASE_GIL) && !cwj_has_closures) {
-        task(argument, &frame.call); /* thread locals would take as long as a short loop */
+        task(argument, &frame.call); /* setting thread locals takes as long as a short loop */
         return;
     }
     cwj_numpy_loop this = {&frame, task, argument, 1, {0}};

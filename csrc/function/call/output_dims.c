@@ -1,6 +1,4 @@
-/* output_dims.c: dims that no input has, computed from those that inputs have (base/arithmetic.h). What C
- * leaves undefined refuses the call.
- */
+/* output_dims.c: computes the dims that no input has (base/arithmetic.h). A call is refused if one is undefined. */
 
 static cwj_dim_value
 compute_dim(const cwj_output_dim *dim, const npy_intp *named)
@@ -8,8 +6,7 @@ compute_dim(const cwj_output_dim *dim, const npy_intp *named)
     return cwj_dim_compute(dim->steps, dim->nsteps, named);
 }
 
-/* Computes all of them; where given outputs have set some, those must be the same. False where
- * something is wrong: the steps find out what. */
+/* Computes all of them. Dims set by given outputs must be equal. Returns 0 on an error, which the steps then find. */
 static int
 output_dims_fit(const cwj_function_decl *decl, npy_intp *named)
 {
@@ -27,7 +24,7 @@ output_dims_fit(const cwj_function_decl *decl, npy_intp *named)
 
 /* ---- errors ------------------------------------------------------------ */
 
-/* "n = 3, k = 0": what the expression names. */
+/* Returns the dims that the expression names, " with n = 3, k = 0". */
 static PyObject *
 text_of_dims_in(const cwj_frame *frame, const cwj_output_dim *dim)
 {
@@ -64,7 +61,7 @@ refuse_output_dim(const cwj_frame *frame, const cwj_output_dim *dim, cwj_dim_val
     return -1;
 }
 
-/* Once the dims of inputs are known. */
+/* Computes all of them, once the dims of inputs are known. Returns 0, or -1 with ValueError set. */
 static int
 resolve_output_dims(cwj_frame *frame)
 {
@@ -76,12 +73,12 @@ resolve_output_dims(cwj_frame *frame)
             return refuse_output_dim(frame, dim, length);
         }
         frame->named[dim->named] = length.value;
-        frame->named_by[dim->named] = -1; /* no operand did */
+        frame->named_by[dim->named] = -1; /* no operand set it */
     }
     return 0;
 }
 
-/* The computed dim of this number. */
+/* Returns the computed dim with this number. */
 static const cwj_output_dim *
 find_output_dim(const cwj_function_decl *decl, npy_intp named)
 {
@@ -92,7 +89,7 @@ find_output_dim(const cwj_function_decl *decl, npy_intp named)
     return dim;
 }
 
-/* An output that was given has another length there. */
+/* Refuses a given output, whose length `got` is not that of the computed dim. */
 static CWJ_COLD int
 refuse_given_dim(const cwj_frame *frame, int k, Py_ssize_t from_end, npy_intp named, npy_intp got)
 {

@@ -1,16 +1,14 @@
-/* outputs.c: out=, new outputs, and the result of the call.
+/* outputs.c: takes out=, makes new outputs, and returns the result of the call.
  *
- * out= gives all outputs or none, and comes back as the very same object. New
- * 0-d outputs need no array: they are computed in the frame and returned as
- * NumPy scalars, as ufuncs do.
- */
+ * out= gives all outputs or none, and the call returns that very object. New 0-d outputs need no array: they are
+ * computed in the frame and returned as NumPy scalars, like those of ufuncs. */
 
 static int
 take_output(cwj_frame *frame, int index, PyObject *object)
 {
     int k = frame->decl->ninputs + index;
     cwj_state *state = &frame->states[k];
-    /* A list can lose the array while the call runs without the GIL. */
+    /* A list may lose the array while the call runs without the GIL. */
     Py_INCREF(object);
     state->owned = object;
     if (!PyArray_Check(object)) {
@@ -43,7 +41,7 @@ take_sequence(cwj_frame *frame)
                              PySequence_Fast_GET_SIZE(frame->out));
     }
     for (int i = 0; i < noutputs; i++) {
-        if (i >= PySequence_Fast_GET_SIZE(frame->out)) { /* a list that shrank meanwhile */
+        if (i >= PySequence_Fast_GET_SIZE(frame->out)) { /* the list has become shorter */
             return raise_in_call(frame, PyExc_ValueError, "out: the list changed during the call");
         }
         if (take_output(frame, i, PySequence_Fast_GET_ITEM(frame->out, i)) < 0) {
@@ -70,8 +68,7 @@ take_outputs(cwj_frame *frame)
 
 /* ---- new outputs ------------------------------------------------------- */
 
-/* What a new array gets; new reference. The names of a structured dtype can be changed in place:
- * each array has one of its own. */
+/* Returns a new array's dtype, a new reference. A structured one can be changed in place, so each array has its own. */
 static PyArray_Descr *
 descr_to_give(PyArray_Descr *descr)
 {
@@ -115,7 +112,7 @@ allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
     return 0;
 }
 
-/* New outputs: all of them, or none. Broadcast dims, then the prototype's. */
+/* Makes all outputs unless out= gave them. Their dims are the broadcast dims, then those of the prototype. */
 static inline int
 allocate_outputs(cwj_frame *frame)
 {

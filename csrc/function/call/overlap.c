@@ -1,9 +1,7 @@
-/* overlap.c: what is written must not share memory with what is read.
+/* overlap.c: refuses calls that write to memory which other operands use.
  *
- * Only outputs and arguments that the caller passed to be written can overlap
- * anything. Bounds decide nearly always; where they do not, NumPy's exact test
- * does, with a limit on its work.
- */
+ * Only given outputs and arguments that are updated in place can overlap others. Bounds nearly always decide. If they
+ * do not, NumPy's exact test does, with a limit on its work. */
 
 static inline cwj_extent
 extent_of(const cwj_frame *frame, int k)
@@ -17,7 +15,7 @@ extent_of(const cwj_frame *frame, int k)
     return extent_of_memory(state->data, state->ndim, state->dims, state->strides, state->itemsize);
 }
 
-/* Axes of 1 do not count. */
+/* True if two operands are the same view. Axes of length 1 do not count. */
 static int
 same_view(const cwj_state *one, const cwj_state *other)
 {
@@ -41,7 +39,7 @@ same_view(const cwj_state *one, const cwj_state *other)
     }
 }
 
-/* True when operand k has one slice of its own for each turn of the loop. */
+/* True if no broadcasting stretches operand k: each slice of the call has its own part of it. */
 static int
 fills_the_loop(const cwj_frame *frame, int k)
 {
@@ -53,9 +51,8 @@ fills_the_loop(const cwj_frame *frame, int k)
     return 1;
 }
 
-/* The one overlap that makes sense: the same array as input and as output, so that each slice
- * reads what it then overwrites. With core dims only the author of the snippet can know whether
- * that works, and says so by inplace=True. */
+/* Allows the one useful overlap: the same array as input and as output, so that each slice reads what it then
+ * overwrites. With core dims, only the author of the snippet knows whether that works, and says so by inplace=True. */
 static int
 is_allowed_in_place(const cwj_frame *frame, int written, int other)
 {
@@ -69,7 +66,7 @@ is_allowed_in_place(const cwj_frame *frame, int written, int other)
            (decl->operands[written].ncore == 0 && decl->operands[other].ncore == 0);
 }
 
-/* Bounds do not tell `written` and `other` apart. */
+/* Checks `written` and `other`, whose bounds overlap. Returns 0, or -1 with an exception set. */
 static CWJ_COLD int
 check_closely(const cwj_frame *frame, int written, int other)
 {
@@ -104,7 +101,8 @@ check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
     return check_closely(frame, written, other);
 }
 
-/* Against the inputs that are only read, and what is written of a higher index. */
+/* Checks that operand k's elements are separate, and that it shares no memory with inputs that are only read or with
+ * written operands of higher index. */
 static inline int
 check_written(const cwj_frame *frame, int k)
 {

@@ -1,29 +1,26 @@
-/* plain.c: the usual call, in one pass over its operands.
+/* plain.c: takes the usual call in one pass over its operands.
  *
- * The usual call brings NumPy arrays of a type set's own dtypes, aligned, with
- * numbers perhaps beside them, and shapes that need no stretching: each operand
- * has the same broadcast dims as all the others or, as an input, none. For it
- * this pass finds out what convert.c, outputs.c, match.c and shape.c would, with
- * the same outcome. Where it cannot, errors included, it leaves the shapes or all
- * to those steps. No Python code runs in here, so they see the same arguments.
+ * In the usual call, arrays are aligned and have the dtypes of a type set, some inputs may be
+ * numbers, and shapes need no stretching: each operand has the same broadcast dims as all others
+ * or, if it is an input, none. For such a call this pass finds out what convert.c, outputs.c,
+ * match.c and shape.c would, with the same outcome. If it cannot, or finds an error, it leaves the
+ * shapes or everything to those steps. No Python code runs here, so they see the same arguments.
  *
- * A dtype is compared by identity: NumPy has one object for each of its numeric
- * types in native byte order.
+ * dtypes are compared by identity: NumPy has one object for each numeric type in native byte order.
  *
- * It is for calls that quick.c leaves to the steps. Those of functions with validate, a cookie or
- * extra arguments take 145 ns with it and 190 ns without, those with eight operands 260 and 355.
- */
+ * This pass serves calls that quick.c does not make. Functions with validate, a cookie or extra
+ * arguments take 145 ns with it and 190 ns without; with eight operands, 260 and 355 ns. */
 
 typedef enum cwj_taken {
     CWJ_TAKEN_ERROR = -1, /* MemoryError */
-    CWJ_TAKEN_NOT,        /* nothing has been found out, or this type set does not fit */
-    CWJ_TAKEN_BY_STEPS,   /* this type set may fit: the steps have to see */
-    CWJ_TAKEN_TYPES,      /* states of inputs and given outputs, and the type set */
-    CWJ_TAKEN_ALL         /* also the shapes, and what snippets see of these operands */
+    CWJ_TAKEN_NOT,        /* nothing is known, or this type set does not fit */
+    CWJ_TAKEN_BY_STEPS,   /* this type set may fit: the steps must decide */
+    CWJ_TAKEN_TYPES,      /* known: states of inputs and given outputs, and the type set */
+    CWJ_TAKEN_ALL         /* known: also the shapes and operands, for snippets */
 } cwj_taken;
 
-/* The outputs that the caller gave: `count` of them, all of them or none. The
- * caller holds `out`, and a tuple holds its items, so none needs a reference. */
+/* Finds the outputs that the caller gave: `count` of them, all or none. They need no references, because the caller
+ * holds `out` and a tuple holds its items. Returns 0 if `out` is not plain. */
 static inline int
 find_given(const cwj_function_decl *decl, PyObject *const *out, PyObject *const **given, int *count)
 {
@@ -51,9 +48,8 @@ find_given(const cwj_function_decl *decl, PyObject *const *out, PyObject *const 
     return 1;
 }
 
-/* Makes a set that has matched the one to try first: when all inputs are arrays,
- * and no set before it takes the same input types, so that such arrays fit none
- * of those. */
+/* Makes the set that matched the first one to try. Does so only if all inputs are arrays and no earlier set has the
+ * same input types: such arrays then fit no earlier set. */
 static void
 guess_again(const cwj_frame *frame, int index)
 {
@@ -75,16 +71,14 @@ guess_again(const cwj_frame *frame, int index)
 
 /* ---- operands ---------------------------------------------------------- */
 
-/* What the pass over the operands keeps at hand. Members of the frame would be
- * read again after each store to its memory. */
+/* Kept outside the frame, whose members would be read again after each store to its memory. */
 typedef struct cwj_pass {
     npy_intp *named;
     npy_intp *extra;
     int nextra;
 } cwj_pass;
 
-/* The core dims of an operand, against what its prototype and the operands
- * before it say. */
+/* Checks an operand's core dims against its prototype and the operands before it. */
 static inline int
 plain_core_fits(cwj_pass *pass, const cwj_operand_decl *operand, const npy_intp *dims)
 {
@@ -106,8 +100,7 @@ plain_core_fits(cwj_pass *pass, const cwj_operand_decl *operand, const npy_intp 
     return 1;
 }
 
-/* The broadcast dims of an operand: those of the others, or none. The first
- * input to have some sets them. */
+/* Checks an operand's broadcast dims: those of the others, or none. The first input that has some sets them. */
 static inline int
 plain_extra_fits(cwj_pass *pass, npy_intp *dims, int nextra, int role)
 {
@@ -165,7 +158,7 @@ take_plain_number(cwj_state *state, const cwj_operand_decl *operand, const cwj_t
     return fits ? CWJ_TAKEN_BY_STEPS : CWJ_TAKEN_NOT;
 }
 
-/* An argument updated in place must have all broadcast dims, or none where slices share it. */
+/* An argument updated in place must have all broadcast dims, or none if slices share it. */
 static int
 plain_inouts_fit(const cwj_frame *frame)
 {
@@ -178,8 +171,7 @@ plain_inouts_fit(const cwj_frame *frame)
     return 1;
 }
 
-/* True when the shape of an operand is plain, too: what its snippets see is then
- * described. */
+/* True if the shape of an operand is plain, too. Then also describes the operand for snippets. */
 static inline int
 plain_shape_fits(cwj_pass *pass, cwj_operand *seen, const cwj_state *state,
                  const cwj_operand_decl *operand)
@@ -193,7 +185,7 @@ plain_shape_fits(cwj_pass *pass, cwj_operand *seen, const cwj_state *state,
     return 1;
 }
 
-/* All of them, with type set number `index`, if that fits. */
+/* Takes all operands with type set number `index`, if that fits. */
 static inline cwj_taken
 take_plain_operands(cwj_frame *frame, int index, int is_guess, PyObject *const *given, int ngiven)
 {
@@ -217,7 +209,7 @@ take_plain_operands(cwj_frame *frame, int index, int is_guess, PyObject *const *
                 take_plain_array(frame, state, &operands[k], descrs[k], (PyArrayObject *)object);
             nstrong++;
         } else if (is_guess && index > 0) {
-            return CWJ_TAKEN_NOT; /* a number may fit a set before this one */
+            return CWJ_TAKEN_NOT; /* a number may fit an earlier set */
         } else {
             taken = take_plain_number(state, &operands[k], &types[k], descrs[k], object);
             nstrong += !cwj_is_exactly_python_number(object);
@@ -242,7 +234,7 @@ take_plain_operands(cwj_frame *frame, int index, int is_guess, PyObject *const *
     return fits ? CWJ_TAKEN_ALL : CWJ_TAKEN_TYPES;
 }
 
-/* With the first type set that fits. */
+/* Takes all operands with the first type set that fits. */
 static CWJ_APART cwj_taken
 take_with_other_set(cwj_frame *frame, int *index, PyObject *const *given, int ngiven)
 {

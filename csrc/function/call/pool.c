@@ -1,26 +1,24 @@
-/* pool.c: threads that help calls with their slices.
+/* pool.c: keeps threads that help calls with their slices.
  *
- * One pool for the process (for each copy of this text), started when a call
- * first wants it and grown on demand. It serves one call at a time: others run
- * their slices alone. A thread that waits here holds nothing of Python's, so the
- * process may exit at any time. A forked child starts with an empty pool.
- */
+ * There is one pool per process (for each copy of this text). It starts when a call first needs it, and grows on
+ * demand. It serves one call at a time; other calls run their slices alone. A waiting thread holds nothing of Python's,
+ * so the process may exit at any time. A forked child starts with an empty pool. */
 
-/* What the pool's threads do, all at once; `seat` tells them apart. */
+/* Work that all threads of the pool do at once. Each has its own `seat`. */
 typedef struct cwj_task {
     void (*work)(struct cwj_task *task, int seat);
 } cwj_task;
 
 static struct {
-    pthread_mutex_t lock; /* guards what follows, held for moments only */
-    pthread_cond_t wake;  /* there is a seat */
-    pthread_cond_t idle;  /* nobody works */
-    int registered;       /* fork handlers */
+    pthread_mutex_t lock; /* guards the following members; held only briefly */
+    pthread_cond_t wake;  /* a seat is free */
+    pthread_cond_t idle;  /* no thread works */
+    int registered;       /* the fork handlers are installed */
     int nthreads;
     int working;
-    int seats; /* so many threads may still join the task */
+    int seats; /* how many threads may still join the task */
     cwj_task *task;
-    unsigned long forks; /* pools of parents before this one */
+    unsigned long forks; /* incremented in each forked child, which has a new pool */
 } cwj_pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void
@@ -42,8 +40,7 @@ pool_in_parent(void)
     pthread_mutex_unlock(&cwj_pool.lock);
 }
 
-/* Only the thread that forked is here. The conditions may have had waiters in
- * the parent: new ones take their place. */
+/* Only the thread that forked exists here. Conditions are initialised anew: they may have had waiters. */
 static void
 pool_in_child(void)
 {
@@ -69,7 +66,7 @@ pool_thread(void *Py_UNUSED(nothing))
         pthread_mutex_unlock(&cwj_pool.lock);
         task->work(task, seat);
         pthread_mutex_lock(&cwj_pool.lock);
-        if (cwj_pool.forks != forks) { /* a snippet forked on this thread: no pool's */
+        if (cwj_pool.forks != forks) { /* a snippet forked here: not a thread of this pool */
             pthread_mutex_unlock(&cwj_pool.lock);
             return NULL;
         }
@@ -79,7 +76,7 @@ pool_thread(void *Py_UNUSED(nothing))
     }
 }
 
-/* Starts threads until there are `wanted`, or no more can be had. */
+/* Starts threads until there are `wanted`, or no more can be started. */
 static void
 pool_grow(int wanted)
 {
@@ -90,8 +87,8 @@ pool_grow(int wanted)
     }
 }
 
-/* Lets up to `wanted` threads work on the task beside the caller, who then has
- * to call pool_finish(). Returns 0 when the pool is busy or has no thread. */
+/* Lets up to `wanted` threads work on the task beside the caller, who must then call pool_finish(). Returns 0 if the
+ * pool is busy or has no threads. */
 static int
 pool_start(cwj_task *task, int wanted)
 {
@@ -114,8 +111,8 @@ pool_start(cwj_task *task, int wanted)
     return started;
 }
 
-/* The task has no work left: nobody joins it any more. Waits for those who work,
- * for 0.1 s at most. Returns 0 when some still do. */
+/* Called when the task has no work left. No more threads join it. Waits at most 0.1 s for threads that still work.
+ * Returns 0 if some still do. */
 static int
 pool_finish(void)
 {

@@ -1,26 +1,25 @@
-/* progress.c: how far a call is, for whoever watches.
+/* progress.c: reports the progress of calls to watchers.
  *
- * What watches is the value of a context variable, cwj_runtime.watcher, which is looked up
- * between chunks of calls that last, ten times a second: other calls know nothing of this. A
- * watcher gets name, slices that are done, their total, and seconds; what it returns, unless
- * that is None, shows the rest of the call: it is called with the slices that are done, and closed
- * with them at the end. An exception of either ends the call.
- */
+ * The watcher is the value of a context variable, cwj_runtime.watcher. Long calls look it up
+ * between chunks, ten times a second; other calls never do. A watcher gets the call's name, the
+ * slices done, their total, and the seconds so far. If it returns an object, not None, that object
+ * shows the rest of the call: it is called with the slices done, and its close() with them at the
+ * end. An exception of either ends the call. */
 
 enum {
     CWJ_TELL_NS = 100000000, /* between two reports */
-    CWJ_TELL_SHARE = 10      /* who takes them slowly has a tenth of the time */
+    CWJ_TELL_SHARE = 10      /* slow watchers take at most a tenth of the time */
 };
 
-/* Before a call's first slices. */
+/* Called before a call's first slices. */
 static void
 open_progress(cwj_frame *frame, npy_intp total)
 {
     frame->progress = (cwj_progress){.total = total};
 }
 
-/* What shows the call, made by whoever watches; NULL where nobody does or it is too early, and
- * with an exception. */
+/* Asks the watcher for an object that shows the call. Returns a new reference; NULL if there is no watcher, if it
+ * returns None, or with an exception set. */
 static PyObject *
 show_progress(const cwj_frame *frame, npy_intp done, unsigned long long now)
 {
@@ -38,8 +37,8 @@ show_progress(const cwj_frame *frame, npy_intp done, unsigned long long now)
     return shown;
 }
 
-/* With the GIL held and no exception set: so many slices of a run are done. Returns -1 with an
- * exception set to stop the call. */
+/* Tells the watcher that `done` slices of this run are done. Needs the GIL and no exception set. Returns 0, or -1 with
+ * an exception set to stop the call. */
 static int
 tell_progress(cwj_frame *frame, npy_intp done)
 {
@@ -61,7 +60,7 @@ tell_progress(cwj_frame *frame, npy_intp done)
     return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
-/* The call ends, with the GIL held: its own exception stays. */
+/* Ends the reports of a call, with the GIL held. The call's own exception stays set. */
 static CWJ_COLD void
 close_progress(cwj_frame *frame, int finished)
 {

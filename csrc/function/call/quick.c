@@ -1,15 +1,13 @@
-/* quick.c: the usual short call, without the memory of a frame.
+/* quick.c: makes the usual short call without the memory of a frame.
  *
- * What plain.c does in steps for any usual call is one pass here for those that
- * need the least: no snippets but slices, few operands of few dims that match the
- * type set tried first, slices that are along one axis or lie without gaps, and so
- * little work that neither a clock nor the GIL matters. Any other call is left to the
- * steps, with nothing changed before. So all errors are raised there, but for those
- * of slices.
+ * It does in one pass what plain.c does in steps, for calls that need least: slices are the only
+ * snippets; there are few operands of few dims, which match the type set that is tried first;
+ * slices lie along one axis or without gaps; the work is too small for a clock or the GIL to
+ * matter. Any other call is left to the steps, with nothing changed. So all errors are raised
+ * there, except those of slices.
  *
- * What slices see is copied, as in plain.c: they may print, which is Python code.
- * Most cannot (CWJ_SILENT), and then nobody can change an array meanwhile.
- */
+ * What slices see is copied, as in plain.c, because slices may print, which runs Python code. Most
+ * cannot (CWJ_SILENT), and then no other code can change an array meanwhile. */
 
 enum {
     CWJ_QUICK_OPERANDS = 6,
@@ -27,7 +25,7 @@ typedef struct cwj_quick {
     char *data[CWJ_QUICK_OPERANDS];
     npy_intp steps[CWJ_QUICK_OPERANDS];
     npy_intp sizes[CWJ_QUICK_OPERANDS]; /* bytes of the whole array */
-    PyObject *made[CWJ_QUICK_OPERANDS]; /* owned: new outputs, NULL: numbers in scalars */
+    PyObject *made[CWJ_QUICK_OPERANDS]; /* owned: new outputs; NULL: numbers in scalars */
     npy_intp named[CWJ_QUICK_NAMED];
     npy_intp axes[CWJ_QUICK_OPERANDS][2 * CWJ_QUICK_DIMS]; /* dims, then strides */
     cwj_operand operands[CWJ_QUICK_OPERANDS];
@@ -45,8 +43,7 @@ may_be_quick(const cwj_runtime *runtime)
            decl->nnamed <= CWJ_QUICK_NAMED;
 }
 
-/* Says how an operand's slices lie, which have all other axes in front of them.
- * Its axes are copied where slices may run Python code. */
+/* Describes how an operand's slices lie. Copies its dims and strides if slices may run Python code. */
 static inline void
 place_operand(cwj_quick *quick, int k, int ndim, int ncore, npy_intp itemsize, char *data,
               npy_intp *dims, npy_intp *strides)
@@ -74,7 +71,7 @@ place_operand(cwj_quick *quick, int k, int ndim, int ncore, npy_intp itemsize, c
     fill_operand(&quick->operands[k], ndim, ncore, dims, strides, itemsize, data);
 }
 
-/* An array that has the dtype and, in `flags`, all that is wanted of it. */
+/* Takes an array that has the right dtype, if it has all of these NumPy `flags`. */
 static inline int
 take_quick_array(cwj_quick *quick, cwj_pass *pass, int k, const cwj_operand_decl *operand,
                  npy_intp itemsize, PyArrayObject *array, int flags)
@@ -92,7 +89,7 @@ take_quick_array(cwj_quick *quick, cwj_pass *pass, int k, const cwj_operand_decl
            plain_extra_fits(pass, dims, nextra, operand->role);
 }
 
-/* A number as an input without core dims. */
+/* Takes a number as an input without core dims. */
 static int
 take_quick_number(cwj_quick *quick, int k, const cwj_operand_decl *operand, const cwj_type *type,
                   const PyArray_Descr *descr, PyObject *number)
@@ -104,7 +101,7 @@ take_quick_number(cwj_quick *quick, int k, const cwj_operand_decl *operand, cons
     return 1;
 }
 
-/* The inputs; numbers only with the first type set, and beside an array. */
+/* Takes the inputs. Numbers are taken only with the first type set, and beside an array. */
 static inline int
 take_quick_inputs(cwj_quick *quick, cwj_pass *pass, const cwj_runtime *runtime, int index,
                   PyObject *const *inputs, int flags)
@@ -131,8 +128,7 @@ take_quick_inputs(cwj_quick *quick, cwj_pass *pass, const cwj_runtime *runtime, 
     return narrays > 0;
 }
 
-/* True when the slices of operand `other`, which are single elements as those of k
- * and as many, are the very elements of k. Neither has gaps. */
+/* True if the slices of operands k and `other` are the same single elements. Neither operand has gaps. */
 static inline int
 is_same_quick_view(const cwj_quick *quick, const cwj_operand_decl *operands, int k, int other)
 {
@@ -141,8 +137,8 @@ is_same_quick_view(const cwj_quick *quick, const cwj_operand_decl *operands, int
            quick->operands[other].ndims_full == quick->operands[k].ndims_full;
 }
 
-/* True when the given output k, whose memory has no gaps, is apart from all inputs
- * and from the outputs before it, or is the same as an input where that is legal. */
+/* True if the given output k, whose memory has no gaps, is apart from all inputs and from the outputs before it, or is
+ * exactly an input where that is allowed. */
 static inline int
 is_quickly_apart(const cwj_quick *quick, const cwj_operand_decl *operands, int k)
 {
@@ -179,7 +175,7 @@ take_quick_outputs(cwj_quick *quick, cwj_pass *pass, const cwj_runtime *runtime,
     return 1;
 }
 
-/* One new output. 0 where that needs more, or memory: the steps will say so. */
+/* Makes one new output. Returns 0 if that needs more than this, or memory: the steps then raise the error. */
 static inline int
 make_quick_output(cwj_quick *quick, const cwj_pass *pass, const cwj_runtime *runtime, int index,
                   int k)
@@ -208,7 +204,7 @@ make_quick_output(cwj_quick *quick, const cwj_pass *pass, const cwj_runtime *run
     PyArrayObject *array = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, ndim, dims,
                                                                  NULL, NULL, 0, NULL);
     if (array == NULL) {
-        PyErr_Clear(); /* no Python code ran: the long way meets the same, and raises it */
+        PyErr_Clear(); /* no Python code ran: the steps fail likewise, and raise it */
         return 0;
     }
     quick->made[k] = (PyObject *)array;
@@ -250,7 +246,7 @@ take_quick_output(const cwj_quick *quick, const cwj_runtime *runtime, int index,
     return new_scalar(quick->scalars[k], descr, decl->typesets[index].types[k].itemsize);
 }
 
-/* The new outputs as a result, which takes them over. */
+/* Returns the new outputs as a result, which takes over their references. */
 static inline PyObject *
 take_quick_result(cwj_quick *quick, const cwj_runtime *runtime, int index)
 {
@@ -275,12 +271,12 @@ take_quick_result(cwj_quick *quick, const cwj_runtime *runtime, int index)
     return tuple;
 }
 
-/* All slices. Returns 0, or -1 with an exception set. */
+/* Runs all slices. Returns 0, or -1 with an exception set. */
 static inline int
 run_quickly(cwj_quick *quick, const cwj_runtime *runtime, int index, npy_intp total)
 {
     cwj_loop *loop = __atomic_load_n(&runtime->loops[index], __ATOMIC_ACQUIRE);
-    cwj_frame frame; /* what slices and messages look at, and no more */
+    cwj_frame frame; /* only what slices and messages read is set */
     frame.call.operands = quick->operands;
     frame.call.cookie = NULL;
     frame.call.extras = NULL;
@@ -290,7 +286,7 @@ run_quickly(cwj_quick *quick, const cwj_runtime *runtime, int index, npy_intp to
     return CWJ_LIKELY(quick->silent) ? 0 : check_answer(&frame, accepted, CWJ_SLICE_CODE);
 }
 
-/* The slices of all, 0: none, or a number of them that no quick call has. */
+/* Returns the number of slices; 0 if there are none, or if one axis has more than a quick call may have. */
 static inline npy_intp
 count_quick_slices(const cwj_pass *pass)
 {

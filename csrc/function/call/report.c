@@ -1,10 +1,9 @@
-/* report.c: the prefixes of call errors; the steps have the words.
+/* report.c: writes the prefixes of call errors; the steps write the rest.
  *
- * Every message begins with the function's name and says which argument, what
- * was wanted and what came. Nothing here runs in a call that succeeds.
- */
+ * Every message begins with the function's name, and says which argument it is about, what was wanted and what came.
+ * This code runs only in calls that fail. */
 
-/* Raises type with "NAME(): " in front of the formatted text. Returns -1, as all of these do. */
+/* Raises type with "NAME(): " before the formatted text. Returns -1, like all functions here that raise. */
 static CWJ_COLD int
 raise_in_call(const cwj_frame *frame, PyObject *type, const char *format, ...)
 {
@@ -19,7 +18,7 @@ raise_in_call(const cwj_frame *frame, PyObject *type, const char *format, ...)
     return -1;
 }
 
-/* "argument" or "output": what a message calls operand k. */
+/* Returns "argument" or "output", the word for operand k in messages. */
 static const char *
 kind_of(const cwj_frame *frame, int k)
 {
@@ -32,7 +31,7 @@ name_of(const cwj_frame *frame, int k)
     return frame->decl->operands[k].name;
 }
 
-/* The same with "argument 'a'" in front, or "output 'b'". */
+/* Like raise_in_call(), with "argument 'a'" or "output 'b'" before the text. */
 static CWJ_COLD int
 raise_about(const cwj_frame *frame, int k, PyObject *type, const char *format, ...)
 {
@@ -47,7 +46,7 @@ raise_about(const cwj_frame *frame, int k, PyObject *type, const char *format, .
     return -1;
 }
 
-/* ValueError "NAME(): argument 'a' with shape (4,): ...". */
+/* Raises ValueError "NAME(): argument 'a' with shape (4,): ...". */
 static CWJ_COLD int
 raise_shape(const cwj_frame *frame, int k, const char *format, ...)
 {
@@ -67,18 +66,17 @@ raise_shape(const cwj_frame *frame, int k, const char *format, ...)
     return -1;
 }
 
-/* Says in the exception that is set which argument it is about, where that
- * exception is a plain one of the kinds that conversions raise. */
+/* Adds the argument's name to the exception that is set, if that is a plain one of the kinds that conversions raise. */
 static CWJ_COLD int
 name_argument(const cwj_frame *frame, const char *kind, const char *name)
 {
     PyObject *type = NULL, *value = NULL, *traceback = NULL, *text = NULL;
     PyErr_Fetch(&type, &value, &traceback);
-    /* NumPy's MemoryError is a class of its own of the same name, which shapes its text itself. */
+    /* NumPy's MemoryError is its own class of the same name, which formats its text itself. */
     int no_memory = type != NULL && type != PyExc_MemoryError &&
                     ((PyTypeObject *)type)->tp_base == (PyTypeObject *)PyExc_MemoryError &&
                     strcmp(((PyTypeObject *)type)->tp_name, "MemoryError") == 0;
-    int no_text = type == PyExc_UnicodeEncodeError; /* it takes more than a text */
+    int no_text = type == PyExc_UnicodeEncodeError; /* its constructor takes more than a text */
     if (type != PyExc_TypeError && type != PyExc_ValueError && type != PyExc_OverflowError &&
         !no_memory && !no_text) {
         PyErr_Restore(type, value, traceback);
@@ -109,8 +107,7 @@ name_operand(const cwj_frame *frame, int k)
     return name_argument(frame, kind_of(frame, k), name_of(frame, k));
 }
 
-/* What a message calls the type of operand k, which is there: "float64", "a
- * Python int". */
+/* Returns the name of operand k's type for messages: "float64", "a Python int". The operand must exist. */
 static PyObject *
 text_of_type(const cwj_frame *frame, int k)
 {

@@ -1,12 +1,10 @@
-/* run.c: running the slices of a call.
+/* run.c: runs the slices of a call.
  *
- * A short call (meter.c) is the loop alone, with the GIL. Any other runs in
- * chunks (chunks.c), and shares what is left with other threads (share.c) where
- * that pays.
- */
+ * A short call (meter.c) only runs the loop, with the GIL held. Any other call runs in chunks (chunks.c), and shares
+ * the remaining slices with other threads (share.c) if that pays off. */
 
-/* All slices in the calling thread, or in several where that pays. Returns 0 when
- * a slice returned false or an exception was raised. */
+/* Runs all slices in the calling thread, or in several threads if that pays off. count: slices of the first chunk.
+ * Returns 0 if a slice returned false or an exception was raised. */
 static int
 run_chunks(cwj_run *run, cwj_cursor *cursor, npy_intp count)
 {
@@ -43,7 +41,7 @@ run_chunks(cwj_run *run, cwj_cursor *cursor, npy_intp count)
     }
 }
 
-/* A call that is not short, from the GIL to the GIL. */
+/* Runs the slices of a call that is not short. The GIL is held before and after. */
 __attribute__((noinline)) static int
 run_long(cwj_frame *frame, cwj_plan *plan)
 {
@@ -57,7 +55,7 @@ run_long(cwj_frame *frame, cwj_plan *plan)
     if (open_cursor(frame, plan, &cursor) < 0) {
         return 0;
     }
-    if (frame->views == NULL) { /* else this is one of several runs: borders.c */
+    if (frame->views == NULL) { /* otherwise this is one of several runs: borders.c */
         open_progress(frame, plan->total);
     }
     double estimate =
@@ -69,7 +67,7 @@ run_long(cwj_frame *frame, cwj_plan *plan)
     run.looked = tj_clock_ns();
     frame->progress.began = frame->progress.began != 0 ? frame->progress.began : run.looked;
     npy_intp first = CWJ_FIRST_CHUNK;
-    if (known) { /* no more than a chunk's time; others wait for it where slices are to be shared */
+    if (known) { /* at most the time of a chunk; less if other threads wait for it */
         double ns = runtime->threads == 1 ? CWJ_CHUNK_NS : CWJ_SHARE_LEAST_NS;
         first = next_chunk(plan, CWJ_WARM_CHUNK, estimate / (double)plan->total, ns);
         first = first < CWJ_WARM_CHUNK ? first : CWJ_WARM_CHUNK;
@@ -88,7 +86,7 @@ run_long(cwj_frame *frame, cwj_plan *plan)
     return finished;
 }
 
-/* All slices at once. Returns 0 as soon as one returned false, or without memory. */
+/* Runs all slices at once. Returns 0 as soon as a slice returned false, or with MemoryError set. */
 static int
 run_all(cwj_frame *frame, const cwj_plan *plan)
 {
@@ -112,7 +110,7 @@ run_sample(cwj_frame *frame, const cwj_plan *plan)
     return finished;
 }
 
-/* A short call: the GIL stays, no clock is read but for a sample. */
+/* Runs a short call: it keeps the GIL, and reads a clock only for a sample. */
 static inline int
 run_short(cwj_frame *frame, const cwj_plan *plan)
 {
@@ -120,7 +118,7 @@ run_short(cwj_frame *frame, const cwj_plan *plan)
     if (frame->at_border) {
         return run_all(frame, plan);
     }
-    runtime->calls--; /* until_sample counts it, too */
+    runtime->calls--; /* until_sample also counts it */
     if (--runtime->until_sample > 0) {
         return run_all(frame, plan);
     }
@@ -140,7 +138,7 @@ has_slices(const cwj_frame *frame)
     return 1;
 }
 
-/* Returns 0, or -1 with an exception set. */
+/* Runs the slices of a call or of a box. Returns 0, or -1 with an exception set. */
 static int
 run_slices(cwj_frame *frame)
 {

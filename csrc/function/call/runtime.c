@@ -1,9 +1,8 @@
-/* runtime.c: what is derived once from a descriptor: keyword names, dtypes and
- * the loops that run today. */
+/* runtime.c: derives from a descriptor, once, the keyword names, the dtypes and the current loops. */
 
 static int may_be_quick(const cwj_runtime *runtime); /* quick.c */
 
-/* True when core dim `dim` of an output is computed. */
+/* True if core dim `dim` of an output is computed. */
 static int
 is_output_dim(const cwj_function_decl *decl, npy_intp dim)
 {
@@ -15,12 +14,12 @@ is_output_dim(const cwj_function_decl *decl, npy_intp dim)
     return 0;
 }
 
-/* What each call would otherwise look up in the descriptor. */
+/* Fills in what each call would otherwise look up in the descriptor. */
 static void
 fill_facts(cwj_runtime *runtime)
 {
     const cwj_function_decl *decl = runtime->decl;
-    npy_intp last = 0; /* of the named dims of inputs; they are -1, -2, ... as they appear */
+    npy_intp last = 0; /* the last named dim of inputs; they are -1, -2, ... as they appear */
     runtime->has_user_data = decl->cookie_size > 0 || decl->extras_size > 0;
     for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
         const cwj_operand_decl *operand = &decl->operands[k];
@@ -56,8 +55,7 @@ fill_names(cwj_runtime *runtime)
     return 0;
 }
 
-/* A flexible dtype by its name, "S5": the one spelling that needs no struct
- * member whose place differs between NumPy 1 and 2. */
+/* Returns a flexible dtype by its name, "S5": other ways need struct members that differ between NumPy 1 and 2. */
 static PyArray_Descr *
 flexible_descr(const cwj_type *type)
 {
@@ -74,7 +72,7 @@ flexible_descr(const cwj_type *type)
 
 static const char call_of_dtype[] = "dtype(";
 
-/* What "dtype({'names': ['x'], ...})" evaluates to; new reference. */
+/* Evaluates an expression like "dtype({'names': ['x'], ...})". Returns a new reference. */
 static PyObject *
 evaluate(const char *expression)
 {
@@ -85,7 +83,7 @@ evaluate(const char *expression)
     return value;
 }
 
-/* The dtype that cwj_type.dtype says; new reference. */
+/* Returns the dtype that cwj_type.dtype describes, a new reference. */
 static PyArray_Descr *
 named_descr(const char *dtype)
 {
@@ -132,7 +130,7 @@ fill_types(cwj_runtime *runtime)
                 runtime->has_units = 1;
             }
             if (type->itemsize == 0) {
-                continue; /* any itemsize: no dtype of its own */
+                continue; /* any itemsize: there is no dtype */
             }
             PyArray_Descr *descr = descr_of_type(type);
             if (descr == NULL) {

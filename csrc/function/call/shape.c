@@ -1,13 +1,10 @@
-/* shape.c: named dims and broadcast dims.
+/* shape.c: finds the named dims and the broadcast dims of a call.
  *
- * Core dims are the trailing ones of each operand and must match its prototype;
- * a dim that an array lacks counts as 1. The rest broadcasts as in NumPy. Two
- * shapes come out of it:
+ * The core dims are the last ones of each operand and must match its prototype; a dim that an array lacks counts as 1.
+ * The other dims broadcast as in NumPy. Two shapes result:
  *
  *     result  what the inputs broadcast to; no given output may be smaller
- *     extra   what the loop runs over: as result, or larger where a given
- *             output is larger, which is then filled with copies
- */
+ *     extra   what the loop runs over: result, or more if a given output is larger, which is then filled with copies */
 
 static npy_intp
 core_dim(const cwj_state *state, int ncore, int axis)
@@ -35,7 +32,7 @@ refuse_core(const cwj_frame *frame, int k, int axis, npy_intp got)
                        by == k ? "another axis of " : "", name_of(frame, by), (Py_ssize_t)got);
 }
 
-/* Matches the core dims of operand k; the first to name a dim sets it. */
+/* Matches the core dims of operand k. The first operand that has a named dim sets it. */
 static int
 match_core(cwj_frame *frame, int k)
 {
@@ -58,7 +55,7 @@ match_core(cwj_frame *frame, int k)
     return 0;
 }
 
-/* Counts broadcast dims. A frame's nextra is the largest over all operands. */
+/* Counts broadcast dims: frame->nextra is the largest number of all operands. Prepares both shapes. */
 static int
 count_extra(cwj_frame *frame)
 {
@@ -82,7 +79,7 @@ count_extra(cwj_frame *frame)
     return 0;
 }
 
-/* A broadcast axis as an axis of operand k, counted from the end as NumPy does. */
+/* Returns operand k's axis for a broadcast axis, counted from the end like in NumPy. */
 static int
 axis_of(const cwj_frame *frame, int k, int axis)
 {
@@ -90,8 +87,7 @@ axis_of(const cwj_frame *frame, int k, int axis)
     return axis - frame->nextra - ncore;
 }
 
-/* The first operand before k that has more than one element along a broadcast
- * axis, for messages. */
+/* Returns the first operand before k whose length along a broadcast axis is not 1, for messages. */
 static int
 who_set_axis(const cwj_frame *frame, int k, int axis)
 {
@@ -103,7 +99,7 @@ who_set_axis(const cwj_frame *frame, int k, int axis)
     return 0;
 }
 
-/* Broadcasts the extra dims of operand k into shape. */
+/* Broadcasts operand k's leading dims into shape. */
 static int
 broadcast_extra(cwj_frame *frame, int k, npy_intp *shape)
 {
@@ -122,7 +118,8 @@ broadcast_extra(cwj_frame *frame, int k, npy_intp *shape)
     return 0;
 }
 
-/* What is written to must have room for every slice of the result. */
+/* Checks that operand k, which is written to, has room for every slice. exactly: its dims must equal `wanted`;
+ * otherwise they may be longer where that is 1. */
 static int
 check_room(const cwj_frame *frame, int k, const npy_intp *wanted, int exactly)
 {
@@ -136,7 +133,7 @@ check_room(const cwj_frame *frame, int k, const npy_intp *wanted, int exactly)
     return 0;
 }
 
-/* What slices share has no dims but those of its prototype. */
+/* Checks that an operand that all slices share has only the dims of its prototype. */
 static int
 check_shared(const cwj_frame *frame, int k)
 {
@@ -176,7 +173,7 @@ resolve_given_outputs(cwj_frame *frame)
     return 0;
 }
 
-/* An argument updated in place is neither stretched nor updated twice. */
+/* Checks that no argument updated in place is stretched or updated twice. */
 static int
 resolve_inouts(const cwj_frame *frame)
 {
@@ -189,7 +186,7 @@ resolve_inouts(const cwj_frame *frame)
     return 0;
 }
 
-/* A dim that only outputs name is known only from out. */
+/* Checks that all named dims are known. Dims that only outputs name come from out=. */
 static int
 check_named_known(const cwj_frame *frame)
 {
@@ -207,7 +204,7 @@ check_named_known(const cwj_frame *frame)
     return 0;
 }
 
-/* Windows, whose lengths other inputs may tell. */
+/* Opens the windows, whose lengths other inputs may set. */
 static int
 resolve_windows(cwj_frame *frame)
 {
@@ -239,7 +236,7 @@ resolve_shapes(cwj_frame *frame)
 
 /* ---- what snippets see ------------------------------------------------- */
 
-/* An operand with fewer dims than its prototype: 1s in front. */
+/* Gives an operand with fewer dims than its prototype dims of length 1 in front. */
 static int
 pad_dims(cwj_frame *frame, cwj_state *state, int ncore)
 {

@@ -1,39 +1,37 @@
-/* share.c: one call's slices on several threads.
+/* share.c: runs the slices of one call on several threads.
  *
- * The caller has run the first slices alone and knows what they cost. The rest is
- * one range of numbers from which the caller and the pool's threads (pool.c) take
- * chunks until none is left. Whoever fails first stops the others; its error is
- * the call's. Helpers have a Python thread state only while and if their slices
- * need one.
- */
+ * The caller has run the first slices alone and knows their cost. The caller and threads of the
+ * pool (pool.c) then take chunks of the remaining slices until none is left. The first thread that
+ * fails stops the others, and its error becomes the call's. Helpers have a Python thread state only
+ * if their slices need one. */
 
 enum {
-    CWJ_SHARE_FROM_NS = 150000, /* less is done before a thread is awake */
-    CWJ_SHARE_EACH_NS = 50000,  /* a thread more for each of these */
+    CWJ_SHARE_FROM_NS = 150000, /* less work ends before a thread is awake */
+    CWJ_SHARE_EACH_NS = 50000,  /* one more thread for each of these */
     CWJ_SHARE_CHUNK_NS = 250000,
-    CWJ_SHARE_LEAST_NS = 20000, /* the first chunk, and to where they shrink towards the end */
-    CWJ_CALLER = 1,             /* cwj_share.failed; helpers follow */
+    CWJ_SHARE_LEAST_NS = 20000, /* the first chunk; towards the end, chunks shrink to this */
+    CWJ_CALLER = 1,             /* values of cwj_share.failed; helpers follow */
     CWJ_HELPER = 2
 };
 
 typedef struct cwj_share {
-    cwj_task task; /* first: the pool knows no more */
+    cwj_task task; /* first: the pool knows only this */
     const cwj_frame *frame;
     const cwj_plan *plan;
     PyInterpreterState *interpreter;
-    double rate;              /* ns per slice, before it began */
+    double rate;              /* ns per slice before sharing began */
     int nthreads;             /* the caller and its helpers */
-    cwj_cursor *cursors;      /* owned: one per helper, and their memory */
+    cwj_cursor *cursors;      /* owned: one per helper, with their memory */
     npy_intp end;             /* slices */
-    npy_intp next;            /* atomic: the first slice that nobody took */
-    int failed;               /* atomic: who failed first, 0: nobody */
-    npy_intp done;            /* atomic: slices of the whole call */
-    unsigned long long spent; /* atomic: ns in loops that the caller has not seen */
+    npy_intp next;            /* atomic: the first slice that no thread has taken */
+    int failed;               /* atomic: the thread that failed first; 0: none */
+    npy_intp done;            /* atomic: slices of the whole call that are done */
+    unsigned long long spent; /* atomic: ns in loops that the caller has not counted yet */
     /* The error of the helper that failed first; guarded by the GIL. */
     PyObject *type, *value, *traceback;
 } cwj_share;
 
-/* Returns 1 when `who` is the first to fail. */
+/* Records that `who` failed. Returns 1 if it is the first. */
 static int
 fail_share(cwj_share *share, int who)
 {
@@ -42,7 +40,8 @@ fail_share(cwj_share *share, int who)
                                        __ATOMIC_ACQUIRE);
 }
 
-/* Takes the next chunk, after one of `count` slices. Returns its length, or 0. */
+/* Takes the next chunk, after one of `count` slices at `rate` ns each; *begin is its first slice. Returns its length,
+ * or 0 if none is left or a thread has failed. */
 static npy_intp
 take_slices(cwj_share *share, npy_intp count, double rate, npy_intp *begin)
 {
@@ -58,7 +57,7 @@ take_slices(cwj_share *share, npy_intp count, double rate, npy_intp *begin)
     return left < count ? left : count;
 }
 
-/* What the caller does between its chunks. */
+/* Called by the caller between its chunks. */
 static void
 look_after_share(cwj_share *share, cwj_run *run, unsigned long long now)
 {
@@ -68,7 +67,7 @@ look_after_share(cwj_share *share, cwj_run *run, unsigned long long now)
     }
 }
 
-/* Runs chunks until there are none. run is the caller's, NULL for helpers. */
+/* Runs chunks until none is left. run: the caller's; NULL for helpers. */
 static void
 run_share(cwj_share *share, cwj_cursor *cursor, int who, cwj_run *run)
 {
@@ -93,8 +92,7 @@ run_share(cwj_share *share, cwj_cursor *cursor, int who, cwj_run *run)
     }
 }
 
-/* Ends what a helper was to Python. Its error becomes the call's when it is the
- * first to fail, also when its slices set one and returned true. */
+/* Ends a helper's thread state. The error of the first to fail becomes the call's, even if its slices returned true. */
 static void
 leave_interpreter(cwj_share *share, cwj_helper *helper, int who)
 {
@@ -103,7 +101,7 @@ leave_interpreter(cwj_share *share, cwj_helper *helper, int who)
         (fail_share(share, who) || __atomic_load_n(&share->failed, __ATOMIC_RELAXED) == who)) {
         PyErr_Fetch(&share->type, &share->value, &share->traceback);
     }
-    PyErr_Clear(); /* others' errors come later; no handler of signals runs in this thread */
+    PyErr_Clear(); /* drops later errors only; signal handlers do not run on this thread */
     PyThreadState_Clear(helper->state);
     PyThreadState_DeleteCurrent();
 }
@@ -114,7 +112,7 @@ help_share(cwj_task *task, int seat)
     cwj_share *share = (cwj_share *)task;
     cwj_helper helper = {share->interpreter, NULL};
     if (share->frame->runtime->flags & CWJ_GIL_ALWAYS) {
-        /* PyGILState_Ensure() in the slices finds this state, so that errors stay. */
+        /* PyGILState_Ensure() in the slices finds this thread state, so their errors stay. */
         helper.state = PyThreadState_New(share->interpreter);
     }
     cwj_helping = &helper;
@@ -136,7 +134,7 @@ help_share(cwj_task *task, int seat)
     cwj_helping = NULL;
 }
 
-/* Cursors for all helpers in one block, without the GIL. */
+/* Allocates the cursors of all helpers in one block, without the GIL. Returns 0, or -1 if there is no memory. */
 static int
 open_cursors(cwj_share *share, int nhelpers)
 {
@@ -167,7 +165,7 @@ is_worth_sharing(const cwj_run *run, npy_intp left)
            (double)left * run->rate >= CWJ_SHARE_FROM_NS;
 }
 
-/* Threads beside the caller's. */
+/* Returns how many threads should help the caller. */
 static int
 count_helpers(const cwj_run *run, npy_intp left)
 {
@@ -178,7 +176,7 @@ count_helpers(const cwj_run *run, npy_intp left)
     return (int)((double)most < each ? most : (npy_intp)each);
 }
 
-/* Waits for the helpers, who end soon where slices are short. */
+/* Waits for the helpers, which end soon if slices are short. */
 static void
 join_helpers(cwj_share *share, cwj_run *run)
 {
@@ -189,8 +187,7 @@ join_helpers(cwj_share *share, cwj_run *run)
     share->spent = 0;
 }
 
-/* Makes the error of who failed first the caller's. Without the GIL before and
- * after. */
+/* Hands the error of the thread that failed first over to the calling thread. The GIL is not held before or after. */
 static void
 settle_errors(cwj_share *share, cwj_frame *frame, int child)
 {
@@ -200,15 +197,14 @@ settle_errors(cwj_share *share, cwj_frame *frame, int child)
                       "the process forked while threads ran the slices; they went on in the "
                       "parent only");
     } else if (share->failed != CWJ_CALLER) {
-        PyErr_Clear(); /* one exception can come out: the first */
+        PyErr_Clear(); /* only one exception can be raised: the first */
         PyErr_Restore(share->type, share->value, share->traceback);
     }
     release_gil(frame);
 }
 
-/* Runs the slices from number `begin` on in several threads. Returns 1; 0 when one
- * returned false or raised, with the exception set in the calling thread; or -1
- * when there are no threads to be had now. */
+/* Runs the slices from number `begin` on in several threads. Returns 1; 0 if one returned false or raised (the
+ * exception is then set in the calling thread); -1 if no threads are available now. */
 static int
 share_slices(cwj_run *run, cwj_cursor *cursor, npy_intp begin)
 {
@@ -230,7 +226,7 @@ share_slices(cwj_run *run, cwj_cursor *cursor, npy_intp begin)
     int started = pool_start(&share.task, nhelpers);
     if (started) {
         run_share(&share, cursor, CWJ_CALLER, run);
-        int child = cwj_pool.forks != forks; /* its helpers are not here */
+        int child = cwj_pool.forks != forks; /* its helpers exist only in the parent */
         if (!child) {
             join_helpers(&share, run);
             child = cwj_pool.forks != forks;

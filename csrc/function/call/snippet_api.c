@@ -1,9 +1,7 @@
-/* snippet_api.c: what snippets call in place of CPython's and libc's functions.
+/* snippet_api.c: replaces the functions of CPython and libc that snippets call.
  *
- * A call may run its slices without the GIL, on threads that Python does not
- * know. These entry points are what makes that safe for code that only raises
- * errors and prints: each takes the GIL for the time it needs (gil.c).
- */
+ * A call may run its slices without the GIL, on threads that Python does not know. These entry points make that safe
+ * for code that only raises errors and prints: each takes the GIL while it needs it (gil.c). */
 
 /* ---- errors ------------------------------------------------------------ */
 
@@ -12,7 +10,7 @@ cwj_PyErr_SetString(PyObject *type, const char *text)
 {
     cwj_entry entry = enter_python();
     PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-    if (message != NULL) { /* PyErr_SetString itself loses text that is not UTF-8 */
+    if (message != NULL) { /* PyErr_SetString would lose text that is not UTF-8 */
         PyErr_SetObject(type, message);
         Py_DECREF(message);
     }
@@ -35,7 +33,7 @@ PyObject *
 cwj_PyErr_Occurred(void)
 {
     if (holds_gil()) {
-        return PyErr_Occurred(); /* graphs ask behind each block */
+        return PyErr_Occurred(); /* fast, as graphs ask after each block */
     }
     cwj_entry entry = enter_python();
     PyObject *type = PyErr_Occurred();
@@ -78,8 +76,8 @@ cwj_PyErr_SetObject(PyObject *type, PyObject *value)
 
 /* ---- output ------------------------------------------------------------ */
 
-/* The start of a UTF-8 sequence that a snippet has written so far, byte by byte;
- * one for each of Python's streams. The GIL guards it. */
+/* An incomplete UTF-8 sequence at the end of what snippets have written so far; one for each of
+ * Python's streams. The GIL guards it. */
 typedef struct cwj_tail {
     size_t length;
     char bytes[4];
@@ -87,8 +85,7 @@ typedef struct cwj_tail {
 
 static cwj_tail cwj_tails[2];
 
-/* Decodes what the tail held and these bytes; an incomplete end becomes the new
- * tail. A new str, or NULL. */
+/* Decodes the tail and these bytes; an incomplete end is the new tail. Returns a new str; NULL on an exception. */
 static PyObject *
 decode_output(cwj_tail *tail, const char *bytes, size_t length)
 {
@@ -102,13 +99,13 @@ decode_output(cwj_tail *tail, const char *bytes, size_t length)
     memcpy(joined + tail->length, bytes, length);
     length += tail->length;
     text = PyUnicode_DecodeUTF8Stateful(joined, (Py_ssize_t)length, "replace", &used);
-    tail->length = text == NULL ? 0 : length - (size_t)used; /* 3 bytes at most */
+    tail->length = text == NULL ? 0 : length - (size_t)used; /* at most 3 bytes */
     memcpy(tail->bytes, joined + used, tail->length);
     PyMem_Free(joined);
     return text;
 }
 
-/* True for what a stream that is closed, full, or none at all raises. */
+/* True for exceptions that a stream raises if it is closed, full, or not a stream. */
 static int
 is_of_the_stream(void)
 {
@@ -116,10 +113,9 @@ is_of_the_stream(void)
            PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_TypeError);
 }
 
-/* Calls method of sys.stdout or sys.stderr, whatever that is now, with the text
- * or with nothing. What the stream raises is reported as unraisable: C's printf has
- * no way to raise. Any other exception, Ctrl-C above all, becomes the call's, as if
- * the snippet had set it. */
+/* Calls a method of the current sys.stdout or sys.stderr, with the text, or without arguments if bytes is NULL.
+ * Exceptions of the stream are reported as unraisable, because C's printf cannot raise. Any other exception, above all
+ * Ctrl-C, becomes the call's, as if the snippet had set it, unless one is set already. Returns 0, or -1. */
 static int
 call_stream(const char *stream, const char *method, const char *bytes, size_t length)
 {
@@ -154,8 +150,7 @@ call_stream(const char *stream, const char *method, const char *bytes, size_t le
     return failed ? -1 : 0;
 }
 
-/* The name of Python's stream that stands for file, or NULL: a file of the
- * snippet's own. */
+/* Returns the name of Python's stream for a FILE, or NULL if the snippet opened it itself. */
 static const char *
 stream_of(FILE *file)
 {
@@ -264,10 +259,9 @@ cwj_fflush(FILE *file)
 
 /* ---- contiguity -------------------------------------------------------- */
 
-/* The last axis whose stride is not that of a C-contiguous slice, counted from
- * the end (-1, -2, ...), or 0; wanted becomes the stride it should have. Dims of
- * length 1 may have any stride, and an array without elements is contiguous, as
- * in NumPy. */
+/* Returns the last axis whose stride is not that of a C-contiguous slice, counted from the end (-1, -2, ...), or 0;
+ * *wanted is then the stride that it should have. Dims of length 1 may have any stride, and an array without elements
+ * is contiguous, as in NumPy. */
 static npy_intp
 find_gap(const cwj_operand *operand, npy_intp *wanted)
 {

@@ -1,9 +1,9 @@
-/* snippets.c: the snippets that run once per call, and what a snippet's answer
- * means. */
+/* snippets.c: runs the snippets that run once per call, and interprets what snippets return. */
 
 #define CWJ_SLICE_CODE "the slice code (Ccode_slice_eval)"
 
-/* A snippet's answer, and the exception that it may have set in either case. */
+/* Checks a snippet's answer. Returns 0, or -1 with an exception set: the snippet's own, which it may set even if it
+ * accepts, or RuntimeError. */
 static int
 check_answer(const cwj_frame *frame, int accepted, const char *what)
 {
@@ -22,7 +22,7 @@ validate(cwj_frame *frame)
     return check_answer(frame, frame->decl->validate(&frame->call), "Ccode_validate");
 }
 
-/* Runs whatever happened; an exception that is already set stays. */
+/* Runs the cleanup snippet after any outcome. An exception that is already set stays. */
 static int
 cleanup_cookie(cwj_frame *frame)
 {

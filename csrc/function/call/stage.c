@@ -1,58 +1,57 @@
-/* stage.c: slices of arrays that lie otherwise than C wants them, by copies of a few at a time.
+/* stage.c: runs slices on copies, a few at a time, if an array does not have the layout that C
+ * needs.
  *
- * With cast="safe" arrays may be of other types, in the other byte order or unaligned, and where Ccode_validate wants
- * slices without gaps, strided. What slices see of such an operand is copied to memory of the thread that runs them,
- * and back behind them where it may have changed. So no call needs more memory than a block per thread, and a block
- * stays in the cache. Numbers convert by cast.c.
+ * With cast="safe" or "same_kind" arrays may have another type or byte order, or be unaligned; they
+ * may also be strided if Ccode_validate requires contiguous slices. The thread that runs the slices
+ * copies what they see to its own memory, and copies back what they may have changed. So a call
+ * needs only a block of memory per thread, which stays in the cache. cast.c converts numbers.
  *
- * Whole copies remain where somebody may look beyond a slice (CWJ_WHOLE), or keep its address in a cookie.
- */
+ * Whole arrays are copied if snippets can look beyond slices (CWJ_WHOLE) or keep addresses. */
 
 enum {
-    CWJ_STAGE_ALIGN = 64,     /* bytes: a line of the cache */
-    CWJ_STAGE_BYTES = 1 << 14 /* of all operands, where that is one slice at least */
+    CWJ_STAGE_ALIGN = 64,     /* bytes of a cache line */
+    CWJ_STAGE_BYTES = 1 << 14 /* of all operands, but at least one slice */
 };
 
 #define CWJ_MOST_BYTES \
-    ((npy_intp)1 << 46) /* of a slice: no machine has more, and sums stay small */
+    ((npy_intp)1 << 46) /* of a slice: more than machines have, and sums cannot overflow */
 
-/* An axis of what is copied: number 0 are the slices. */
+/* An axis of what is copied; number 0 counts the slices. */
 typedef struct cwj_stage_axis {
     npy_intp dim;
-    npy_intp step;   /* bytes, in the array */
-    npy_intp packed; /* in the copy */
+    npy_intp step;   /* bytes in the array */
+    npy_intp packed; /* bytes in the copy */
 } cwj_stage_axis;
 
-/* One operand. */
+/* An operand whose slices run on copies. */
 typedef struct cwj_staged {
     int k;
-    int reads;                        /* slices see what is in the array; else zeros */
-    int writes;                       /* what slices leave is copied back */
+    int reads;                        /* slices see what is in the array; otherwise zeros */
+    int writes;                       /* what slices write is copied back */
     int ndim;                         /* of a slice */
     cwj_stage_axis *axes;             /* [1 + ndim] */
     npy_intp count;                   /* elements of a slice */
-    npy_intp size, array_size;        /* bytes of one: as C has it, and in the array */
-    int is_close;                     /* slices are without gaps and need no more than a cast */
-    int swaps; /* parts of an element in the other byte order, or 0 */
-    int casts;                        /* the array has another type than C */
-    cwj_cast to_c, to_array;          /* where it is read, and written */
-    npy_intp at, raw_at; /* bytes, in a thread's memory: as C has it; before a cast */
+    npy_intp size, array_size;        /* bytes of an element: in C, and in the array */
+    int is_close;                     /* slices have no gaps and need only a cast */
+    int swaps; /* parts of an element whose bytes are swapped, or 0 */
+    int casts;                        /* the array's type is not C's */
+    cwj_cast to_c, to_array;          /* for reading, and for writing */
+    npy_intp at, raw_at; /* bytes: offsets in a thread's memory, of C's slices and before a cast */
 } cwj_staged;
 
 struct cwj_stage {
     int nstaged;
     cwj_staged *staged;
     int noperands; /* of the call */
-    npy_intp *steps; /* [noperands] from slice to slice, as loops see them: settle_stage() */
-    npy_intp slices; /* at most so many at a time */
-    npy_intp
-        bytes; /* of a thread's memory: [noperands] where slices are, [nstaged] which array's slice there
-                       is a copy of where all have it in common, then copies */
+    npy_intp *steps; /* [noperands] as loops see them (settle_stage()) */
+    npy_intp slices; /* at most so many are copied at a time */
+    npy_intp bytes; /* of a thread's memory; see open_memory() */
 };
 
 /* ---- which operands -------------------------------------------------------- */
 
-/* The dims and strides of the slices of operand k, in the array and packed. Returns 0, or -1 with MemoryError. */
+/* Computes the dims and strides of operand k's slices in the array, and the strides that C sees, in packed. Returns 0,
+ * or -1 with MemoryError set. */
 static int
 lay_stage(cwj_frame *frame, cwj_staged *staged, npy_intp *packed)
 {
@@ -80,7 +79,7 @@ lay_stage(cwj_frame *frame, cwj_staged *staged, npy_intp *packed)
     return 0;
 }
 
-/* A stage without operands. Returns 0, or -1 with MemoryError. */
+/* Opens a stage without operands. Returns 0, or -1 with MemoryError set. */
 static int
 open_stage(cwj_frame *frame)
 {
@@ -96,7 +95,7 @@ open_stage(cwj_frame *frame)
     return stage->staged == NULL || stage->steps == NULL ? -1 : 0;
 }
 
-/* Has slices of operand k run on copies, which become what they see of it. Returns 0, or -1 with an exception set. */
+/* Makes slices of operand k run on copies, which snippets then see. Returns 0, or -1 with an exception set. */
 static int
 stage_operand(cwj_frame *frame, int k)
 {
@@ -140,7 +139,7 @@ up_to_line(npy_intp bytes)
     return (bytes + CWJ_STAGE_ALIGN - 1) / CWJ_STAGE_ALIGN * CWJ_STAGE_ALIGN;
 }
 
-/* Says how many slices are copied at a time, and where to: of what all have in common there is one. */
+/* Computes how many slices are copied at a time, and where to. A shared operand has one copy. */
 static void
 size_stage(cwj_stage *stage)
 {
@@ -162,10 +161,10 @@ size_stage(cwj_stage *stage)
             at += up_to_line(count * staged->array_size);
         }
     }
-    stage->bytes = at + CWJ_STAGE_ALIGN; /* so that it can begin at a line */
+    stage->bytes = at + CWJ_STAGE_ALIGN; /* so that it can begin at a cache line */
 }
 
-/* What loops see of the steps along the inner axis, and what memory a thread needs. */
+/* Sets the steps along the inner axis that loops see, and the size of a thread's memory. */
 static void
 settle_stage(cwj_stage *stage, const npy_intp *steps)
 {
@@ -179,7 +178,8 @@ settle_stage(cwj_stage *stage, const npy_intp *steps)
     size_stage(stage);
 }
 
-/* A thread's memory, in `memory` of that many bytes. */
+/* Prepares a thread's memory, which has stage->bytes bytes: [noperands] addresses of slices; [nstaged] addresses in the
+ * array of shared slices that are copied already; the copies. Returns its aligned start. */
 static char *
 open_memory(const cwj_stage *stage, char *memory)
 {
@@ -190,7 +190,7 @@ open_memory(const cwj_stage *stage, char *memory)
 
 /* ---- copies -------------------------------------------------------------------- */
 
-/* The bytes of numbers that are in the other order, in place. */
+/* Swaps the bytes of numbers in place. */
 static inline __attribute__((always_inline)) void
 swap_parts(char *data, npy_intp count, size_t size)
 {
@@ -211,16 +211,16 @@ swap_numbers(const cwj_staged *staged, char *data, npy_intp count)
     }
 }
 
-/* A copy between an array and memory without gaps. */
+/* A copy between an array and memory without gaps, in either direction. */
 typedef struct cwj_copy {
     cwj_stage_axis axes[NPY_MAXDIMS + 1];
     int naxes;
-    const cwj_stage_axis *outer, *inner; /* copied at once */
+    const cwj_stage_axis *outer, *inner; /* the axes of a plane */
     npy_intp size; /* bytes of an element */
     int back;
 } cwj_copy;
 
-/* Two axes of it. */
+/* Copies along the two axes of a plane. */
 static void
 copy_plane(const cwj_copy *copy, char *packed, char *array)
 {
@@ -234,7 +234,7 @@ copy_plane(const cwj_copy *copy, char *packed, char *array)
     }
 }
 
-/* All of them, from number `axis` on. */
+/* Copies all planes, along the axes from number `axis` on. */
 static void
 copy_planes(const cwj_copy *copy, int axis, char *packed, char *array)
 {
@@ -249,7 +249,7 @@ copy_planes(const cwj_copy *copy, int axis, char *packed, char *array)
     }
 }
 
-/* The axis with the closest neighbours in the array, other than that one. */
+/* Returns the axis with the smallest step in the array, except `other`. */
 static const cwj_stage_axis *
 closest_axis(const cwj_copy *copy, const cwj_stage_axis *other)
 {
@@ -281,7 +281,7 @@ copy_slices(const cwj_staged *staged, npy_intp slices, char *packed, char *array
     copy_planes(&copy, 0, packed, array);
 }
 
-/* Copies slices from the array, the first of which is at `array`. */
+/* Copies slices from the array to a thread's memory. `array` is the first slice. */
 static void
 read_slices(const cwj_staged *staged, char *memory, char *array, npy_intp slices)
 {
@@ -314,8 +314,8 @@ write_slices(const cwj_staged *staged, char *memory, char *array, npy_intp slice
     copy_slices(staged, slices, raw, array, 1);
 }
 
-/* Copies a block of slices of all staged operands from arrays, and says where they are then. What all slices have in
- * common is there already if it was in the block before. */
+/* Copies a block of slices of every staged operand from the arrays, and stores in data[k] where the copies are. An
+ * operand that all slices share (step 0) is copied only if it differs from the one of the last block. */
 static void
 read_block(const cwj_stage *stage, char *memory, npy_intp slices)
 {
@@ -333,8 +333,8 @@ read_block(const cwj_stage *stage, char *memory, npy_intp slices)
     }
 }
 
-/* Runs `count` slices, the first of which are at first[k], in a thread's memory. Outputs are read, too, but for
- * those of other types: slices may leave what is there. */
+/* Runs `count` slices in a thread's memory; first[k] is operand k's first slice. Outputs are read, too, unless they
+ * have another type, because slices may leave them as they are. */
 static int
 run_staged(const cwj_stage *stage, char **first, const npy_intp *steps, char *memory,
            cwj_loop *loop, npy_intp count, void *ctx)

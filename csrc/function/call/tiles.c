@@ -1,16 +1,16 @@
-/* tiles.c: slices along many short axes, on copies of their elements.
+/* tiles.c: runs slices along many short axes, on copies of their elements.
  *
- * Where operands lie in opposite orders no two axes join, and where these are short, the loop would run a few slices
- * at a time. There some axes become one, and a turn of it is a tile: those that fill a
- * line of the cache for some operand, and the last ones of the output, along which the loop runs. What other
- * operands have in a tile is copied to memory without gaps, and back where it may have changed. A list says where
- * the elements lie, in the order of memory, so that lines are used up.
- */
+ * If operands lie in opposite orders, no two axes join; if the axes are also short, the loop would
+ * run only a few slices at a time. Then several axes become one, and one turn of it is a tile: the
+ * axes that fill a cache line for some operand, and the last ones of the output, along which the
+ * loop runs. The elements of other operands in a tile are copied to memory without gaps, and back
+ * if they may have changed. Lists say where the elements lie, in the order of memory, so that cache
+ * lines are used up. */
 
 enum {
     CWJ_TILE = 1024, /* slices */
     CWJ_LEAST_TILE = 256,
-    CWJ_LEAST_TILES = 8, /* lists are made once for all */
+    CWJ_LEAST_TILES = 8, /* fewer are not worth the lists */
     CWJ_LEAST_TILED = 2048, /* slices */
     CWJ_LEAST_LINE = 8, /* bytes */
     CWJ_TILE_BYTES = 1 << 15 /* on the C stack */
@@ -18,16 +18,16 @@ enum {
 
 typedef struct cwj_listed {
     npy_intp offset; /* bytes from the first slice of a tile */
-    npy_intp slot;   /* of the copy */
+    npy_intp slot;   /* index in the copy */
 } cwj_listed;
 
 struct cwj_tile {
     const cwj_function_decl *decl;
     npy_intp length; /* slices */
-    npy_intp run; /* so many of them run at a time; all, where each operand is copied */
+    npy_intp run; /* slices that run at a time; all if each operand is copied */
     npy_intp steps[CWJ_LINE_OPERANDS]; /* from slice to slice, as the loop sees them */
-    cwj_listed *places[CWJ_LINE_OPERANDS]; /* [length] of an operand that is copied, or NULL */
-    npy_intp *starts[CWJ_LINE_OPERANDS]; /* [length / run] of the others: where runs begin */
+    cwj_listed *places[CWJ_LINE_OPERANDS]; /* [length] elements of a copied operand, or NULL */
+    npy_intp *starts[CWJ_LINE_OPERANDS]; /* [length / run] the runs of the other operands */
 };
 
 static const npy_intp *
@@ -40,7 +40,7 @@ loop_steps(const cwj_plan *plan)
 
 /* ---- which tiles --------------------------------------------------------- */
 
-/* Slices that the loop could run at a time are few: blocks of a longer axis do better, on what lies there. */
+/* True if the loop could run only a few slices at a time. Otherwise blocks of a longer axis are faster. */
 static int
 is_scattered(const cwj_plan *plan)
 {
@@ -52,7 +52,7 @@ is_scattered(const cwj_plan *plan)
     return 1;
 }
 
-/* Slices of one element that may run in any order, and keep no addresses in a cookie. */
+/* True if slices are single elements, run in any order and keep no addresses in a cookie, and axes are short. */
 static int
 wants_tiles(const cwj_frame *frame, const cwj_plan *plan)
 {
@@ -62,7 +62,7 @@ wants_tiles(const cwj_frame *frame, const cwj_plan *plan)
            frame->decl->cookie_size == 0 && frame->stage == NULL && is_scattered(plan);
 }
 
-/* Axes as they lie in the last operand, which is an output. */
+/* Sorts the axes by the steps of the last operand, usually an output. */
 static void
 sort_as_output(cwj_plan *plan)
 {
@@ -76,8 +76,8 @@ sort_as_output(cwj_plan *plan)
     }
 }
 
-/* The axes of a tile, as bits: what fills a line of each operand's, and as many of the last ones as there is room
- * for. *length: its slices; above `most` where there is no room. */
+/* Chooses the axes of a tile, as bits: those that fill a cache line of an operand, and as many of the last ones as
+ * there is room for. *length: slices of a tile; more than `most` if there is no room. */
 static uint64_t
 choose_axes(const cwj_plan *plan, npy_intp most, npy_intp line, npy_intp *length)
 {
@@ -100,7 +100,7 @@ choose_axes(const cwj_plan *plan, npy_intp most, npy_intp line, npy_intp *length
     return axes;
 }
 
-/* Operand k steps through these axes and all within as through one. */
+/* True if operand k steps through the axes from `first` on as if they were one. */
 static int
 is_even(const cwj_plan *plan, int k, int first)
 {
@@ -114,7 +114,7 @@ is_even(const cwj_plan *plan, int k, int first)
     return 1;
 }
 
-/* Where the places of some axes are: axis by axis, those with the closest neighbours first. */
+/* Lists the elements of axes first..end - 1, axis by axis, those with the smallest steps first. */
 static void
 list_places(const cwj_plan *plan, int k, int first, int end, cwj_listed *places)
 {
@@ -140,7 +140,8 @@ list_places(const cwj_plan *plan, int k, int first, int end, cwj_listed *places)
     }
 }
 
-/* The axes of a tile along which the output is even, if that is worth a turn of the loop; else all. */
+/* Returns the first of the last axes along which the output is even, if they are long enough for a loop; otherwise
+ * `first`. *length: the slices along them. */
 static int
 first_of_run(const cwj_plan *plan, int first, npy_intp *length)
 {
@@ -157,7 +158,7 @@ first_of_run(const cwj_plan *plan, int first, npy_intp *length)
     return run;
 }
 
-/* Makes the axes of a tile one. Returns 0, or -1 with MemoryError. */
+/* Makes one axis of the axes of a tile. Returns 0, or -1 with MemoryError set. */
 static int
 list_tile(cwj_frame *frame, cwj_plan *plan, int first, npy_intp length)
 {
@@ -193,7 +194,7 @@ list_tile(cwj_frame *frame, cwj_plan *plan, int first, npy_intp length)
     return 0;
 }
 
-/* Returns 1, 0 where a tile would not pay, or -1 with MemoryError. */
+/* Makes tiles if they pay off. Returns 1; 0 if they do not; -1 with MemoryError set. */
 static int
 lay_tiles(cwj_frame *frame, cwj_plan *plan)
 {
@@ -212,7 +213,7 @@ lay_tiles(cwj_frame *frame, cwj_plan *plan)
     sort_as_output(plan);
     npy_intp line = CWJ_CACHE_LINE, length;
     uint64_t axes;
-    do { /* of several short axes a part of a line */
+    do { /* several short axes may fill only a part of a line */
         axes = choose_axes(plan, most, line, &length);
         line /= 2;
     } while (length > most && line >= CWJ_LEAST_LINE);
@@ -224,7 +225,7 @@ lay_tiles(cwj_frame *frame, cwj_plan *plan)
     return list_tile(frame, plan, sink_axes(plan, axes), length) < 0 ? -1 : 1;
 }
 
-/* Brings axes into the order in which they run best. Returns 0, or -1 with MemoryError. */
+/* Brings the axes into the fastest order. Returns 0, or -1 with MemoryError set. */
 static int
 arrange_axes(cwj_frame *frame, cwj_plan *plan)
 {
@@ -244,7 +245,7 @@ arrange_axes(cwj_frame *frame, cwj_plan *plan)
     return laid < 0 ? -1 : 0;
 }
 
-/* There is one slice at least. Returns 0, or -1 with MemoryError. */
+/* Plans the slices of a call that has at least one. Returns 0, or -1 with MemoryError set. */
 static inline int
 plan_slices(cwj_frame *frame, cwj_plan *plan, cwj_line *line)
 {
@@ -257,7 +258,7 @@ plan_slices(cwj_frame *frame, cwj_plan *plan, cwj_line *line)
 
 /* ---- running one --------------------------------------------------------- */
 
-/* Between an operand's memory and slots, of which there are `count` from number `at` on. */
+/* Copies those elements whose slots are in at..at + count - 1 between an operand's memory and the slots. */
 static inline __attribute__((always_inline)) void
 copy_places(char *slots, char *data, const cwj_listed *place, npy_intp length, npy_intp at,
             npy_intp count, int back, size_t size)
@@ -271,7 +272,7 @@ copy_places(char *slots, char *data, const cwj_listed *place, npy_intp length, n
     }
 }
 
-/* The runs of slices `at` to `end`, on `slots` or where operands lie. */
+/* Runs the slices at..end - 1, on `slots` or on the operands themselves. */
 static int
 run_runs(const cwj_tile *tile, int noperands, char **first, char **slots, cwj_loop *loop,
          npy_intp at, npy_intp end, void *ctx)
@@ -293,8 +294,8 @@ run_runs(const cwj_tile *tile, int noperands, char **first, char **slots, cwj_lo
     return 1;
 }
 
-/* Slices `at` to at + count of a tile, whose first slice lies at first[k]. Outputs are copied, too: slices may
- * leave what is there. */
+/* Runs slices at..at + count - 1 of a tile; first[k] is operand k's first slice there. Outputs are read, too, because
+ * slices may leave them as they are. */
 __attribute__((noinline)) static int
 run_tile(const cwj_tile *tile, int noperands, char **first, cwj_loop *loop, npy_intp at,
          npy_intp count, void *ctx)
@@ -319,8 +320,7 @@ run_tile(const cwj_tile *tile, int noperands, char **first, cwj_loop *loop, npy_
     return accepted;
 }
 
-/* Runs `count` slices from the cursor on, compiled code only. Returns 0 as soon
- * as one returned false. */
+/* Runs `count` slices from the cursor on; calls only compiled code. Returns 0 as soon as a slice returned false. */
 static int
 run_from(const cwj_plan *plan, cwj_cursor *cursor, cwj_loop *loop, npy_intp count, void *ctx)
 {

@@ -1,11 +1,9 @@
-/* units.c: the unit of a call's datetime64 and timedelta64 arrays.
+/* units.c: finds the unit of a call's datetime64 and timedelta64 arrays.
  *
- * A type set that says "M8" or "m8" takes any unit, but one and the same for all: C adds and
- * compares the integers, which mean nothing beside those of another unit. New outputs have that
- * unit. With cast="safe" it is the one that NumPy promotes the units to.
- */
+ * A type set with "M8" or "m8" takes any unit, but the same one for all arrays: C adds and compares the integers, which
+ * mean nothing beside those of another unit. New outputs have that unit. With cast= it is the one to which NumPy
+ * promotes the arrays' units. */
 
-/* A type that takes any unit. */
 static int
 is_any_unit(const cwj_type *type)
 {
@@ -28,7 +26,7 @@ same_unit(const PyArray_DatetimeMetaData *a, const PyArray_DatetimeMetaData *b)
     return a->base == b->base && a->num == b->num;
 }
 
-/* The dtype of this number and unit; new reference. */
+/* Returns the dtype with this number and unit, a new reference. */
 static PyArray_Descr *
 descr_with_unit(int type_num, const PyArray_DatetimeMetaData *unit)
 {
@@ -39,8 +37,7 @@ descr_with_unit(int type_num, const PyArray_DatetimeMetaData *unit)
     return descr;
 }
 
-/* The dtype that values of both units convert to, of type_num; new reference. Where there is none, NULL
- * without exception. */
+/* Returns the dtype of type_num to which both units convert, a new reference; NULL without an exception if none. */
 static PyArray_Descr *
 promoted_unit(int type_num, const PyArray_DatetimeMetaData *a, const PyArray_DatetimeMetaData *b)
 {
@@ -55,8 +52,8 @@ promoted_unit(int type_num, const PyArray_DatetimeMetaData *a, const PyArray_Dat
     return both;
 }
 
-/* Finds the unit of all arrays that have one. Spans of time lose more by conversion than points in
- * time, as months have no length: where there are any, they decide what can be promoted. */
+/* Finds the unit of all arrays that have one. If some are timedelta64, units are promoted as for those, because they
+ * convert to fewer units: months have no fixed length. Returns 0, or -1 with an exception set. */
 static int
 find_unit(const cwj_frame *frame, cwj_unit *unit)
 {
@@ -91,7 +88,7 @@ find_unit(const cwj_frame *frame, cwj_unit *unit)
     return 0;
 }
 
-/* The dtypes of a call before with the same unit, if that was the last one. */
+/* Takes the dtypes of the last call if that had the same unit. Returns 0 if not. */
 static int
 take_last_descrs(const cwj_runtime *runtime, cwj_unit *unit)
 {
@@ -115,7 +112,7 @@ keep_descrs(cwj_runtime *runtime, const cwj_unit *unit)
     }
 }
 
-/* Before the type set is chosen, for functions with type sets of any unit. */
+/* Called before the type set is chosen, if some type set takes any unit. Returns 0, or -1 with an exception set. */
 static CWJ_APART int
 settle_unit(cwj_frame *frame)
 {
@@ -135,7 +132,7 @@ settle_unit(cwj_frame *frame)
     return 0;
 }
 
-/* The dtype of operand k in a type set; NULL: any itemsize, or no unit is known. */
+/* Returns the dtype of operand k in a type set; NULL if any itemsize fits or no unit is known. */
 static PyArray_Descr *
 descr_in_set(const cwj_frame *frame, int index, int k)
 {

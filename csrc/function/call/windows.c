@@ -1,20 +1,18 @@
-/* windows.c: inputs that are windows over an array.
+/* windows.c: describes inputs that are windows over an array.
  *
- * Such an input is described as the array of all windows: along each axis that one moves over
- * as many as there are, and behind all axes those of one window. These are strides in the
- * array's own memory, where neighbouring windows share elements, so that shapes broadcast as
- * those of any input. Windows that reach beyond the array are gathered from it before they run
- * (gather.c).
- */
+ * Such an input is described as the array of all windows: along each axis that a window moves over, its length is the
+ * number of windows; the dims of one window follow after all axes. Its strides are in the array's own memory, where
+ * neighbouring windows share elements, so shapes broadcast like those of any input. Windows that reach beyond the array
+ * are gathered from it before they run (gather.c). */
 
-/* As many windows as there are every `step` elements of n. */
+/* Returns how many windows there are, one every `step` elements of n. */
 static npy_intp
 count_windows(npy_intp n, npy_intp step)
 {
     return n > 0 ? (n - 1) / step + 1 : 0;
 }
 
-/* Core dim i of window k moves over this axis of its array; -1 with an exception. */
+/* Returns the axis of its array that core dim i of window k moves over, or -1 with ValueError set. */
 static int
 moving_axis(const cwj_frame *frame, int k, int i)
 {
@@ -34,7 +32,7 @@ moving_axis(const cwj_frame *frame, int k, int i)
     return axis;
 }
 
-/* The length of core dim i of a window; -1 with an exception. */
+/* Returns the length of core dim i of window k, or -1 with ValueError set. */
 static npy_intp
 window_length(const cwj_frame *frame, int k, int i)
 {
@@ -71,7 +69,7 @@ alloc_view(cwj_frame *frame, int k)
     return 0;
 }
 
-/* Puts windows in the place of operand k's array. */
+/* Replaces the state of operand k by that of its windows. Returns 0, or -1 with an exception set. */
 static int
 open_view(cwj_frame *frame, int k)
 {
@@ -97,7 +95,7 @@ open_view(cwj_frame *frame, int k)
         view->moves[axis] = i;
         dims[axis] = count_windows(view->dims[axis], step);
         dims[ndim + i] = length;
-        /* A step may be longer than the array: the product then means nothing. */
+        /* If a step is longer than the array, the product may overflow, and is not used. */
         view->direct[axis] = (npy_intp)((npy_uintp)view->strides[axis] * (npy_uintp)step);
         view->direct[ndim + i] = view->strides[axis];
     }
@@ -107,7 +105,7 @@ open_view(cwj_frame *frame, int k)
     return 0;
 }
 
-/* For all inputs that are windows, when the others have told the named dims. */
+/* Opens the views of all windows, after the other inputs have set the named dims. */
 static int
 open_views(cwj_frame *frame)
 {
