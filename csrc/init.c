@@ -1,8 +1,6 @@
-/* init.c: the extension module cwrapjit._cwrapjit.
+/* init.c: defines the extension module cwrapjit._cwrapjit.
  *
- * Multi-phase initialisation: an exec slot fills the module state with the
- * types and exceptions, each of which is made by the file that it belongs to.
- */
+ * Multi-phase initialisation: an exec slot has the other files add their types, exceptions and functions. */
 #define CWJ_IMPORTS_NUMPY
 #include "base/state.h"
 
@@ -148,7 +146,7 @@ extension_free(void *extension)
 static PyModuleDef_Slot extension_slots[] = {
     {Py_mod_exec, extension_exec},
 #if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED}, /* as NumPy */
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED}, /* like NumPy */
 #endif
     {0, NULL},
 };

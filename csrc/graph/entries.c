@@ -1,8 +1,5 @@
-/* entries.c: the table of what compiled code calls of csrc/graph: storages, and the entry points
- * of cwj_arrays.h.
- *
- * Storages count as neutral, as steps of graphs hold the GIL in any case.
- */
+/* entries.c: lists the functions of csrc/graph that compiled code may call: storages, and the entry points of
+ * cwj_arrays.h. Storages are neutral, because steps of graphs always hold the GIL. */
 #include "graph/entries.h"
 
 #include "graph/builtin/builtin.h"

@@ -1,4 +1,4 @@
-/* entries.h: what compiled code calls of csrc/graph. */
+/* entries.h: declares the table of csrc/graph's functions that compiled code may call. */
 #pragma once
 
 #include "base/symbols.h"

@@ -1,4 +1,4 @@
-/* plan.c: what a plan owns. */
+/* plan.c: frees a plan with all that it owns. */
 #include "graph/plan.h"
 
 void

@@ -1,9 +1,8 @@
-/* arrays.c: arrays as values of graphs.
+/* arrays.c: checks arrays that are values of graphs, and makes arrays for results.
  *
- * An array is accepted as it is or refused: nothing is copied in silence. A
- * result's array is used again in the next run only when nobody but the graph
- * can see it, which its reference count tells: a temporary is held by its
- * variable alone, an output by its variable, its py_ and its storage. */
+ * An array is accepted as it is or refused, never copied. The next run reuses a result's array only if its reference
+ * count shows that only the graph holds it: its variable holds a temporary; its variable, its py_ and its storage hold
+ * an output. */
 #include "graph/builtin/builtin.h"
 
 #include "base/masked.h"
@@ -65,7 +64,7 @@ cwj_array_check(PyObject *object, int type, int ndim)
 
 /* ---- results ----------------------------------------------------------------- */
 
-/* May this graph, and nobody else, write there? */
+/* True if the graph may write to the array because only the graph holds it. py: the variable's py_ object. */
 static bool
 is_ours(PyArrayObject *array, PyObject *py)
 {

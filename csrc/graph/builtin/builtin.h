@@ -1,11 +1,10 @@
-/* builtin.h: the native half of the built-in types and ops of graphs.
+/* builtin.h: declares the C side of the built-in types and ops of graphs (see also cwj_arrays.h).
  *
- *     scalars.c      numbers: Python's to C's, as base/numbers.h says, and back
- *     arrays.c       arrays: what is accepted, what may be overwritten
- *     capsule.c      C pointers that results own
- *     elementwise.c  broadcasting
- *     python.c       what the Python half calls: filters; the names in a type's declarations; where
- *                    expressions can stand
+ *     scalars.c      converts numbers to C, by base/numbers.h, and back
+ *     arrays.c       checks arrays, and makes or reuses those of results
+ *     capsule.c      makes capsules that own C pointers
+ *     elementwise.c  broadcasts operands and runs inner loops
+ *     python.c       functions for the Python side: filters, and readers of C texts
  */
 #pragma once
 
@@ -13,7 +12,7 @@
 
 #include "../../../cwrapjit/include/cwj_arrays.h"
 
-/* PyCapsule_New() and PyCapsule_SetDestructor() as compiled code has them. */
+/* Compiled code calls these as PyCapsule_New() and PyCapsule_SetDestructor(). */
 PyObject *cwj_capsule_new_plain(void *pointer, const char *name, PyCapsule_Destructor ender);
 int cwj_capsule_set_destructor(PyObject *capsule, PyCapsule_Destructor ender);
 

@@ -1,16 +1,13 @@
-/* capsule.c: the capsules of C pointers that results own.
+/* capsule.c: makes the capsules of results that own C pointers.
  *
- * What frees such a pointer may be code of the graph that made it, so a capsule
- * holds a share of that code. Other people's types make capsules themselves, with a
- * destructor of their own, which nothing tells when it has run: then the code stays
- * for good.
- */
+ * The function that frees a pointer may be part of the graph's code, so a capsule holds a share of that code. Users'
+ * types make capsules with their own destructors; as we cannot know when these have run, such code is never freed. */
 #include "graph/code/code.h"
 #include "graph/builtin/builtin.h"
 
 typedef void free_function(void *);
 
-/* What a capsule's context points to. */
+/* The context of a capsule. */
 typedef struct owner {
     free_function *free_pointer; /* NULL: nothing is freed */
     cwj_graph_code *code;        /* owned share, or NULL */
@@ -54,7 +51,7 @@ cwj_capsule_new(void *pointer, free_function *free_pointer)
     return capsule;
 }
 
-/* ---- capsules that other people's code makes ----------------------------------- */
+/* ---- capsules that users' code makes -------------------------------------------- */
 
 static void
 keep_running_code(PyCapsule_Destructor ender)

@@ -1,12 +1,10 @@
-/* elementwise.c: broadcasting for elementwise ops of graphs.
+/* elementwise.c: broadcasts the operands of elementwise ops in each run of a graph, by NumPy's rules.
  *
- * Shapes are broadcast as NumPy does it, when a graph runs. Axes are ordered as
- * the result lies in memory, and joined where all operands allow it: contiguous
- * arrays, in C's order or in Fortran's, are one run. The generated inner loop
- * does a run; an odometer over the axes that are left finds the next one.
+ * Axes are sorted by the result's strides, and joined if all operands allow it, so contiguous arrays in C or Fortran
+ * order need one call of the generated inner loop. Otherwise it is called for each run along the last axis; counters
+ * over the other axes find the next run.
  *
- * The result never shares memory with an operand: cwj_array_prepare() sees to
- * that, so that inner loops may be compiled for it. */
+ * cwj_array_prepare() makes sure that the result shares no memory with an operand, so inner loops may rely on it. */
 #include "graph/builtin/builtin.h"
 
 #include "base/axes.h"
@@ -15,17 +13,17 @@
 
 enum {
     SMALL = 160
-}; /* npy_intp on the C stack: five operands of six dimensions, and more */
+}; /* npy_intp on the C stack: enough for five operands of six dimensions */
 
-/* Operand 0 is the result. `steps` has a row per axis, the last one is the inner run. */
+/* Operand 0 is the result. `steps` has a row per axis; the last one is for the inner loop. */
 typedef struct loops {
     int noperands, naxes;
     PyArrayObject **arrays; /* [noperands], borrowed */
-    char **at;              /* [noperands] */
-    npy_intp *row;          /* [noperands], scratch */
-    npy_intp *extents;      /* [naxes] */
-    npy_intp *counters;     /* [naxes] */
-    npy_intp *steps;        /* [naxes][noperands], bytes */
+    char **at; /* [noperands] */
+    npy_intp *row; /* [noperands], scratch */
+    npy_intp *extents; /* [naxes] */
+    npy_intp *counters; /* [naxes] */
+    npy_intp *steps; /* [naxes][noperands], bytes */
     npy_intp small[SMALL];
     void *large; /* owned */
 } loops;
@@ -60,7 +58,7 @@ refuse_shapes(const char *what, int noperands, PyArrayObject *const *operands,
     return -1;
 }
 
-/* What an op of somebody else's left without a value, or -1. */
+/* The operand that a user's op has left without a value, or -1. */
 static int
 find_missing(int noperands, PyArrayObject *const *operands)
 {
@@ -72,7 +70,7 @@ find_missing(int noperands, PyArrayObject *const *operands)
     return -1;
 }
 
-/* Into dims, aligned at the end. The number of dimensions, or -1. */
+/* Stores the broadcast shape in dims. Returns its number of dims, or -1 if the shapes do not fit. */
 static int
 broadcast(int noperands, PyArrayObject *const *operands, npy_intp *dims)
 {
@@ -96,7 +94,7 @@ broadcast(int noperands, PyArrayObject *const *operands, npy_intp *dims)
     return ndim;
 }
 
-/* Fortran's order for the result, when all operands that have its shape are in it. */
+/* Returns 1, for a result in Fortran order, if all operands of its shape have that order and there is one. */
 static int
 prefers_fortran(int noperands, PyArrayObject *const *operands, int ndim, const npy_intp *dims)
 {
@@ -146,7 +144,7 @@ row(const loops *self, int axis)
     return self->steps + (ptrdiff_t)axis * self->noperands;
 }
 
-/* The step of an array along axis i of the result's `ndim`. */
+/* The step of an array along axis i of the result, which has ndim axes. */
 static npy_intp
 step_of(PyArrayObject *array, int i, int ndim)
 {
@@ -154,7 +152,7 @@ step_of(PyArrayObject *array, int i, int ndim)
     return own < 0 || PyArray_DIM(array, own) == 1 ? 0 : PyArray_STRIDE(array, own);
 }
 
-/* Adds an axis behind those over which the result has larger steps. */
+/* Inserts an axis after those with larger steps of the result. */
 static void
 add_axis(loops *self, npy_intp extent, const npy_intp *steps)
 {
@@ -168,7 +166,7 @@ add_axis(loops *self, npy_intp extent, const npy_intp *steps)
     memcpy(row(self, place), steps, bytes);
 }
 
-/* The axes of the result that are worth a loop, in an order that suits it. */
+/* Finds the axes of the result that need a loop, sorts and joins them. */
 static void
 find_axes(loops *self)
 {
@@ -189,7 +187,7 @@ find_axes(loops *self)
     self->naxes = cwj_join_axes(self->naxes, self->noperands, self->extents, self->steps);
 }
 
-/* To the next run, false behind the last one. */
+/* Moves to the next run; returns false after the last one. */
 static bool
 next_run(loops *self)
 {

@@ -1,16 +1,14 @@
-/* python.c: what the Python half of the built-in types and ops calls: filters, and which variables a C text
- * declares (ParamsType), where an expression can stand (elementwise ops).
+/* python.c: functions for the Python side of the built-in types and ops: filters, the variables that a C text declares
+ * (ParamsType), and whether an expression needs a function (elementwise ops).
  *
- * A ready type's filter() is a callable of this file's. A value that is already
- * what the type wants, which is the usual case, is found out in a few comparisons;
- * another number that the type has, too, is converted; all others, and other options than a
- * call's, are the business of a Python function. */
+ * The filter() of a built-in type is made here. It recognises a value of the very type, the usual case, by a few
+ * comparisons, and converts other numbers that the type can represent. A Python function does all else. */
 #include "graph/builtin/builtin.h"
 
 #include "base/errors.h"
 #include "base/tuples.h"
 
-/* What a filter is bound to: a tuple. */
+/* The items of the tuple that a filter is bound to. */
 enum {
     TYPE,
     NDIM,
@@ -27,7 +25,7 @@ is_array_of(PyObject *value, int type, long ndim)
            PyArray_ISALIGNED((PyArrayObject *)value);
 }
 
-/* Needs no conversion, whatever the options. */
+/* True if the value needs no conversion, whatever the options. */
 static bool
 is_ready(PyObject *bound, PyObject *value)
 {
@@ -46,8 +44,8 @@ is_ready(PyObject *bound, PyObject *value)
     return overflow == 0;
 }
 
-/* Another number that this type has, too: a new reference. NULL, without an exception where the
- * function in Python says better what is wrong. */
+/* Converts another number that this type can represent: a new reference. NULL without an exception if the Python
+ * function must convert it or raise; NULL with any other exception set. */
 static PyObject *
 convert(PyObject *bound, PyObject *value)
 {
@@ -64,7 +62,7 @@ convert(PyObject *bound, PyObject *value)
     return made;
 }
 
-/* Are these the names of options? *usual: have they the values that a call gives? */
+/* True if all keywords are options. *usual becomes true if these have the values that a call of a graph passes. */
 static bool
 are_options(PyObject *names, PyObject *const *values, bool *usual)
 {
@@ -107,7 +105,7 @@ PyDoc_STRVAR(
     "filter(value, strict, allow_downcast) for arrays of a NumPy type number and rank, or\n"
     "(ndim -1) for numbers of class cls; slow takes what has to be converted.");
 
-/* Is it a type number of what a npy_cdouble has room for? If not: an exception. */
+/* True for the type number of a number that fits in a npy_cdouble. Otherwise sets ValueError. */
 static bool
 is_scalar_type(int type, const char *who)
 {

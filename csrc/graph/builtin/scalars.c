@@ -1,4 +1,4 @@
-/* scalars.c: numbers of Python and NumPy to C, by the rule of base/numbers.h, and back. */
+/* scalars.c: converts numbers of Python and NumPy to C, by the rules of base/numbers.h, and back. */
 #include "graph/builtin/builtin.h"
 
 #include "base/numbers.h"

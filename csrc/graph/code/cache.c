@@ -1,13 +1,11 @@
-/* cache.c: compiled graphs that are kept for the next one with the same text.
+/* cache.c: keeps compiled graphs for others with the same text, in a dict from keys to capsules, ordered by last use.
  *
- * A dict from keys to capsules of code, in the order of their last use. A key holds
- * all texts and all that went into compiling them, so a version that nobody
- * raised can never run old code for a new text.
- */
+ * A key holds all texts and all options of the compilation, so even if a type or op changes its text but not its
+ * version, the new text never runs old code. */
 #include "graph/code/cache.h"
 
 enum {
-    MOST = 64 /* units that are kept */
+    MOST = 64 /* units to keep */
 };
 
 /* ---- keys ------------------------------------------------------------------ */
@@ -28,7 +26,7 @@ release(PyObject *capsule)
     cwj_graph_code_unref(PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* Puts key at the end, where what was used last stands. */
+/* Puts the key at the end of the dict, as the last one used. */
 static int
 put_last(PyObject *cache, PyObject *key, PyObject *capsule)
 {

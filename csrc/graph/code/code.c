@@ -1,4 +1,4 @@
-/* code.c: who owns the compiled text of a graph, and what it owns. */
+/* code.c: counts the shares of a graph's compiled text, and frees it. */
 #include "graph/code/code.h"
 
 #include "graph/code/guarded.h"
@@ -20,10 +20,10 @@ cwj_graph_code_unref(cwj_graph_code *code)
     if (code == NULL || --code->references > 0) {
         return;
     }
-    tj_job_free(code->job); /* first: it may put steps in place until now */
+    tj_job_free(code->job); /* first: until then it may store steps */
     cwj_graph_guard_free(code->guard);
     tj_unit_free(code->unit);
-    tj_environment_free(code->environment); /* after its unit */
+    tj_environment_free(code->environment); /* must outlive its unit */
     PyMem_Free(code->steps);
     Py_XDECREF(code->source);
     Py_XDECREF(code->compiler);

@@ -1,5 +1,4 @@
-/* guarded.c: see guarded.h. References that the code held when it was left are lost: nobody
- * knows them. */
+/* guarded.c: calls the code of a graph under a guard. References that the code holds at a fault are leaked. */
 #include "graph/code/guarded.h"
 
 /* ---- running ------------------------------------------------------------------------------ */
@@ -27,7 +26,7 @@ cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call)
     if (cwj_guard(true, run, &this, &fault)) {
         return this.result;
     }
-    PyErr_Clear(); /* what the code may have set before */
+    PyErr_Clear(); /* the code may have set one before the fault */
     cwj_fault_raise(guard->who, &fault, NULL);
     return CWJ_GRAPH_FAULT;
 }

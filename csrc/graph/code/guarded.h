@@ -1,4 +1,4 @@
-/* guarded.h: calling the code of a graph, with debug=True behind a guard: see base/debug/fault.h. */
+/* guarded.h: calls the code of a graph; with debug=True under a guard, see base/debug/fault.h. */
 #pragma once
 
 #include "base/debug/fault.h"
@@ -6,18 +6,18 @@
 
 #include "graph/code/code.h"
 
-/* What code->guard is. */
+/* The type of code->guard. */
 struct cwj_graph_guard {
     tj_lines *lines; /* owned, or NULL */
     PyObject *who; /* owned str: the graph's name */
     const cwj_module_state *module;
 };
 
-/* For code whose text and descriptor are there. Returns 0, or -1 with an exception set. */
+/* Needs code->source and code->decl. Returns 0, or -1 with an exception set. */
 int cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code, const char *name);
 void cwj_graph_guard_free(struct cwj_graph_guard *guard); /* accepts NULL */
 
-/* A function of the code, and what it takes. */
+/* A function of the code, and its arguments. */
 typedef struct cwj_graph_call {
     enum {
         CWJ_CALL_LOAD,
@@ -32,7 +32,7 @@ typedef struct cwj_graph_call {
 } cwj_graph_call;
 
 enum {
-    CWJ_GRAPH_FAULT = -1 /* no number of a block */
+    CWJ_GRAPH_FAULT = -1 /* blocks have positive numbers */
 };
 
 static inline int
@@ -53,8 +53,8 @@ cwj_graph_call_plainly(const cwj_graph_code *code, cwj_graph_call call)
 
 int cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call);
 
-/* What the function returns. With a guard also CWJ_GRAPH_FAULT, with an exception set: what a fault
- * leaves of a state cannot be trusted, and it is to be abandoned. */
+/* Returns what the function returns. With a guard also CWJ_GRAPH_FAULT, with an exception set: the state cannot be
+ * trusted after a fault, and the caller must abandon it. */
 static inline int
 cwj_graph_call_code(cwj_graph_code *code, cwj_graph_call call)
 {

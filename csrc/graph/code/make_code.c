@@ -1,9 +1,7 @@
-/* make_code.c: from the description of a graph to code in memory, shared where it is the same.
+/* make_code.c: compiles the description of a graph to code in memory, or shares code of the same text.
  *
- * libtcc makes the code unless a type or an op insists on a compiler (tier.c). Where
- * all parties say which version their texts are of, code is kept for the next graph
- * with the same texts (cache.c).
- */
+ * libtcc compiles it unless a type or an op insists on a compiler (tier.c). If all types and ops give a version, the
+ * code is kept for other graphs with the same texts (cache.c). */
 #include "graph/code/code.h"
 
 #include "base/config.h"
@@ -75,7 +73,7 @@ keep_source(cwj_graph_code *code, const char *text)
     return code->source == NULL ? -1 : 0;
 }
 
-/* By libtcc: code->unit and code->source. */
+/* Compiles with libtcc: sets code->unit, code->source and code->decl. Returns 0, or -1 with an exception set. */
 static int
 compile_here(const cwj_graph_request *request, cwj_graph_code *code)
 {
@@ -97,7 +95,7 @@ compile_here(const cwj_graph_request *request, cwj_graph_code *code)
     return result;
 }
 
-/* By the compiler that is asked for. */
+/* The same with the compiler that a type or an op insists on, without code->unit. */
 static int
 compile_there(cwj_module_state *state, const cwj_graph_request *request, cwj_graph_code *code)
 {
@@ -139,7 +137,7 @@ copy_steps(cwj_graph_code *code)
     return 0;
 }
 
-/* Runs the init code of all parties, once per code. */
+/* Runs the init code of all types and ops, once per code. */
 static int
 load(cwj_graph_code *code, const cwj_graph_request *request)
 {

@@ -1,10 +1,8 @@
-/* tier.c: the system's compiler and a graph's code.
+/* tier.c: has the system's compiler compile a graph's text.
  *
- * The same generated text goes to both compilers, so that the state, which is
- * laid out by the text, serves the steps of both. A new tier brings new steps;
- * begin, end and renew stay the first one's. Code with data of its own that it
- * writes keeps its compiler: there must be one copy of such data.
- */
+ * Both compilers get the same text, which defines the layout of the state, so the steps of both can use it. The cc tier
+ * replaces only steps; begin, end and renew stay libtcc's. Code that writes static data of its own stays in the tcc
+ * tier, as there must be one copy of such data. */
 #include "graph/code/tier.h"
 
 #include <limits.h>
@@ -17,7 +15,7 @@
 
 /* ---- what a job brings --------------------------------------------------- */
 
-/* In the background thread: puts a job's steps in place. */
+/* Stores a job's steps. Runs on the background thread. */
 static void
 use_steps(void *context, const void *address)
 {
@@ -28,8 +26,8 @@ use_steps(void *context, const void *address)
     }
 }
 
-/* The same, for code that has no other compiler. The owner waits for the job, whose
- * lock orders this store and the read behind it. */
+/* The same for code that libtcc has not compiled. The owner waits for the job, whose lock orders this store before the
+ * owner's read. */
 static void
 use_decl(void *context, const void *address)
 {
@@ -61,12 +59,12 @@ make_job(cwj_graph_code *code, const tj_compiler *compiler, bool alone)
 
 /* ---- the tier --------------------------------------------------------------- */
 
-/* Returns 0 when nothing can come of it, with an exception set when something struck. */
+/* Returns 1; 0 if there can be no job, with an exception set if Python code has raised one. */
 static int
 start_job(cwj_module_state *state, cwj_graph_code *code)
 {
     if (code->job != NULL) {
-        return tj_job_start(code->job); /* a fork may have lost it, otherwise nothing happens */
+        return tj_job_start(code->job); /* again if a fork has lost it; otherwise does nothing */
     }
     const tj_compiler *compiler = cwj_compiler_find(state); /* may run Python code */
     bool wanted = code->checks || (code->optimize && !tj_unit_has_state(code->unit));
@@ -75,10 +73,10 @@ start_job(cwj_module_state *state, cwj_graph_code *code)
     }
     tj_job *job = make_job(code, compiler, false);
     if (job == NULL) {
-        PyErr_Clear(); /* no memory: the code that is there stays, and no Python code ran */
+        PyErr_Clear(); /* MemoryError, as no Python code ran: the tcc tier stays */
         return 0;
     }
-    code->job = job; /* before its start: what ready() changes belongs to it */
+    code->job = job; /* before it starts: ready() changes this code */
     code->looks = true;
     return cwj_job_start(state, job);
 }
@@ -90,7 +88,7 @@ cwj_graph_heat(cwj_module_state *state, cwj_graph_code *code, unsigned long long
     if (code->heat < code->hot_at) {
         return 0;
     }
-    code->hot_at = ULLONG_MAX; /* before Python code may run, which may call the graph */
+    code->hot_at = ULLONG_MAX; /* first: start_job() may run Python code that calls the graph */
     bool started = start_job(state, code), struck = PyErr_Occurred() != NULL;
     if (struck || (started && tj_job_look(code->job) == TJ_JOB_STARTED)) {
         code->hot_at = code->heat + CWJ_LOOK_TIME;
@@ -102,7 +100,7 @@ int
 cwj_graph_wait(cwj_module_state *state, cwj_graph_code *code, double seconds)
 {
     if (code->unit == NULL) {
-        return 1; /* the system's compiler made all of it */
+        return 1; /* the system's compiler has compiled it at once */
     }
     if (!start_job(state, code)) {
         return PyErr_Occurred() ? -1 : 0;
@@ -114,7 +112,7 @@ cwj_graph_wait(cwj_module_state *state, cwj_graph_code *code, double seconds)
 int
 cwj_graph_tell(cwj_module_state *state, cwj_graph_code *code)
 {
-    if (code->job == NULL && !start_job(state, code)) { /* the first run of debug=True */
+    if (code->job == NULL && !start_job(state, code)) { /* in the first run with debug=True */
         code->looks = false;
         return PyErr_Occurred() ? -1 : 0;
     }
@@ -155,7 +153,7 @@ cwj_graph_tier(const cwj_graph_code *code)
     return "cc";
 }
 
-/* ---- a compiler that somebody insists on ----------------------------------------- */
+/* ---- a compiler that a type or an op insists on ------------------------------------ */
 
 PyObject *
 cwj_graph_diagnose(cwj_module_state *state, const cwj_graph_code *code, const char *who)

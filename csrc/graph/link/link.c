@@ -1,5 +1,4 @@
-/* link.c: compile_graph(): from what link() finds out of a graph (cwrapjit/graph/linking.py) to a Graph. Nothing
- * of that is left afterwards but the plan. */
+/* link.c: compile_graph() makes a Graph from what link() finds (cwrapjit/graph/linking.py). Only the plan remains. */
 #include "graph/link/link.h"
 
 #include "base/choices.h"
@@ -9,7 +8,7 @@
 
 static const char who[] = "link()";
 
-/* Borrowed; None: that of cwrapjit.config. */
+/* Borrowed. None: optimize and debug come from cwrapjit.config. */
 typedef struct {
     PyObject *optimize, *fastmath, *debug;
 } options;
@@ -36,7 +35,7 @@ static int
 compile(cwj_module_state *state, cwj_graph_plan *plan, cwj_unit_of_graph *unit)
 {
     if (unit->graph.nsteps == 0) {
-        return 0; /* nothing but Python, or nothing at all */
+        return 0; /* no node runs in C */
     }
     unit->graph.name = PyUnicode_AsUTF8(plan->name);
     unit->graph.struct_form = plan->struct_form;

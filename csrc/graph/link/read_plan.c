@@ -1,10 +1,9 @@
-/* read_plan.c: see read_plan.h. The numbers come from a tuple that Python made, so they are looked at: nothing
- * here trusts them. Texts point into that tuple. */
+/* read_plan.c: reads the tuple that read_graph() returns. It checks all numbers; texts point into the tuple. */
 #include "graph/link/read_plan.h"
 
 #include "base/errors.h"
 
-/* Another answer than one of read_graph(): what reading it has raised says less. */
+/* Raises RuntimeError in place of a TypeError or OverflowError of reading; other exceptions stay. Returns -1. */
 static int
 refuse(void)
 {
@@ -13,7 +12,7 @@ refuse(void)
                : cwj_refuse("link()", PyExc_RuntimeError, "read_graph() returned no graph");
 }
 
-/* As PyArg_ParseTuple(). */
+/* Like PyArg_ParseTuple(). Returns 0, or -1 with an exception set. */
 static int
 parse(PyObject *said, const char *format, ...)
 {
@@ -44,7 +43,7 @@ read_numbers(PyObject *tuple, int limit, int *numbers)
     return 0;
 }
 
-/* What inputs can be given by. */
+/* Checks the keyword names of inputs: str or None. */
 static int
 check_names(PyObject *tuple)
 {
@@ -145,7 +144,7 @@ read_piece(PyObject *said, tj_piece *piece)
     return 0;
 }
 
-/* What stands at these places of a tuple. */
+/* Reads `count` pieces from a tuple, from item `first` on. */
 static int
 read_pieces(PyObject *said, Py_ssize_t first, tj_piece *const *pieces, Py_ssize_t count)
 {
@@ -223,7 +222,7 @@ read_texts(cwj_graph_plan *plan, cwj_unit_of_graph *unit, PyObject *variables, P
 
 /* ---- steps --------------------------------------------------------------- */
 
-/* Variables and what they are, one behind the other. */
+/* said: (variable, role, variable, role, ...). */
 static int
 read_uses(cwj_unit_of_graph *unit, PyObject *said, tj_graph_step *step)
 {
@@ -250,7 +249,7 @@ static int
 read_steps(cwj_graph_plan *plan, cwj_unit_of_graph *unit, PyObject *said)
 {
     tj_graph *graph = &unit->graph;
-    int placed = 0; /* nodes in C: they stand in the order of their steps */
+    int placed = 0; /* nodes in C so far; they have the order of their steps */
     plan->nsteps = count_of(said);
     plan->steps = cwj_allocate((size_t)plan->nsteps + 1, sizeof(*plan->steps));
     tj_graph_step *steps = cwj_arena_alloc(&unit->arena, (size_t)plan->nsteps + 1, sizeof(*steps));
@@ -288,7 +287,7 @@ read_steps(cwj_graph_plan *plan, cwj_unit_of_graph *unit, PyObject *said)
 
 /* ---- what the unit needs ------------------------------------------------- */
 
-/* A NULL-terminated array of the texts in a tuple of bytes. */
+/* A NULL-terminated array of the texts in a tuple of bytes; NULL with an exception set. */
 static const char *const *
 list_texts(cwj_arena *arena, PyObject *tuple)
 {

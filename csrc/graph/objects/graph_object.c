@@ -1,10 +1,8 @@
-/* graph_object.c: types cwrapjit.graph.Graph and BoundGraph: their methods and their life.
+/* graph_object.c: types cwrapjit.graph.Graph and BoundGraph: their methods, creation and destruction.
  *
- * A Graph alone owns its plan, so that the garbage collector finds cycles through what is in a
- * plan; a BoundGraph holds its Graph. Both have cells and a state of their own, and hold the code,
- * because their state needs that to its end. What they say of themselves is in shown.c, a call in
- * invoke.c.
- */
+ * A plan has one owner, its Graph, so that the garbage collector finds cycles through the plan; a BoundGraph holds its
+ * Graph. Both have their own cells and state, and hold the code, which their state needs until it ends. Attributes are
+ * in shown.c, calls in invoke.c. */
 #include "graph/objects/graph_object.h"
 
 #include "base/diagnosis.h"
@@ -71,7 +69,7 @@ graph_once(PyObject *op, PyObject *storages)
     return status < 0 ? NULL : PyLong_FromLong(code);
 }
 
-/* In struct form the state begins at once. */
+/* Begins the state of a graph in struct form. Returns 0, or -1 with an exception set. */
 static int
 begin(cwj_graph_object *bound, const cwj_graph_plan *plan)
 {
@@ -198,7 +196,7 @@ graph_clear(PyObject *op)
     cwj_graph_object *self = (cwj_graph_object *)op;
     cwj_graph_plan *plan = self->plan;
     cwj_graph_object *graph = self->graph;
-    self->plan = NULL; /* first: cleanups may be anybody's C, and call the graph */
+    self->plan = NULL; /* first: a cleanup block may run any code, which may call the graph */
     self->graph = NULL;
     cwj_binding_clear(&self->own);
     cwj_graph_plan_free(plan);
@@ -239,7 +237,7 @@ cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan, PyObject *made_by)
 
 /* ---- the types ---------------------------------------------------------------------------- */
 
-/* Of both; nobody calls a BoundGraph. */
+/* Of both types, though a BoundGraph cannot be called. */
 static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_graph_object, weakrefs), READONLY, NULL},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(cwj_graph_object, vectorcall), READONLY, NULL},

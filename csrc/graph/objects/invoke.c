@@ -1,8 +1,7 @@
-/* invoke.c: calling a Graph: arguments, filters, cells, a run, results.
+/* invoke.c: calls a Graph: binds arguments, filters them, sets cells, runs, and collects results.
  *
- * The whole of it is one turn: two threads that call the same graph use the same
- * cells. All arguments are filtered before the first cell changes.
- */
+ * A call is one turn, because threads that call the same graph use the same cells. It filters all arguments before it
+ * changes the first cell. */
 #include "graph/objects/graph_object.h"
 
 #include "base/bind.h"
@@ -11,12 +10,12 @@
 #include "base/tuples.h"
 
 enum {
-    FEW = 16 /* arguments that need no memory */
+    FEW = 16 /* arguments whose values lie on the C stack */
 };
 
 /* ---- arguments --------------------------------------------------------------- */
 
-/* Different variables may have equal names. */
+/* True if another input has the same name. */
 static bool
 is_ambiguous(const cwj_graph_object *self, int input)
 {
@@ -53,7 +52,7 @@ refuse_arguments(const void *owner, PyObject *text)
     PyErr_Format(PyExc_TypeError, "%U(): %U", ((const cwj_graph_object *)owner)->plan->name, text);
 }
 
-/* An input that an update has set may be left out. */
+/* True if the call may omit an input because an update has set it. */
 static bool
 may_be_omitted(const cwj_graph_object *self, int i)
 {
@@ -63,7 +62,7 @@ may_be_omitted(const cwj_graph_object *self, int i)
            PyList_GET_ITEM(cell, 0) != Py_None;
 }
 
-/* Borrowed values, one per input; NULL: the cell keeps what it has. */
+/* Fills values, borrowed, one per input; NULL: the cell keeps its object. Returns 0, or -1 with an exception set. */
 static int
 bind_arguments(const cwj_graph_object *self, PyObject *const *args, Py_ssize_t count,
                PyObject *kwnames, PyObject **values)
@@ -91,7 +90,7 @@ bind_arguments(const cwj_graph_object *self, PyObject *const *args, Py_ssize_t c
 
 /* ---- filters and cells ----------------------------------------------------------- */
 
-/* Says in the exception that is set which argument the filter refused. */
+/* Adds to the current exception which argument the filter refused. */
 static void
 blame_argument(const cwj_graph_plan *plan, int i)
 {
@@ -108,7 +107,7 @@ apply_filter(PyObject *filter, PyObject *value, PyObject *names)
     return PyObject_Vectorcall(filter, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
 }
 
-/* Replaces borrowed values by owned ones, up to *done. */
+/* Filters values. The first *done of them are then owned, even if it fails. Returns 0, or -1 with an exception set. */
 static int
 filter_values(const cwj_graph_object *self, PyObject **values, int *done)
 {
@@ -166,10 +165,10 @@ call_with(cwj_graph_object *self, PyObject *const *args, Py_ssize_t count, PyObj
           PyObject **values)
 {
     PyObject *results = NULL;
-    int done = 0; /* values that are owned */
+    int done = 0; /* values that are owned, from the first on */
     if (bind_arguments(self, args, count, kwnames, values) == 0 &&
         filter_values(self, values, &done) == 0 && set_cells(self, values) == 0) {
-        Py_CLEAR(self->own.error); /* a call raises: nothing is left to be asked for */
+        Py_CLEAR(self->own.error); /* of an earlier run(); a call raises its own */
         if (cwj_binding_run(&self->own, cwj_state_of((PyObject *)self), self->plan) == 0) {
             results = collect_results(self);
         }

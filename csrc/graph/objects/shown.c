@@ -1,4 +1,4 @@
-/* shown.c: what a Graph or a BoundGraph says of itself. All of it is made when somebody asks. */
+/* shown.c: computes the attributes and the repr() of Graphs and BoundGraphs, on demand. */
 #include "graph/objects/graph_object.h"
 
 #include "base/jobs.h"
@@ -21,7 +21,7 @@ cwj_graph_plan_of(PyObject *op)
 static const char source[] = "source", compiler[] = "compiler", tier[] = "tier";
 static const char blocks[] = "blocks", inputs[] = "inputs", outputs[] = "outputs";
 
-/* One of these of the code; a graph without C has nothing but defaults. */
+/* source, compiler or tier of the code; defaults if the graph has no C step. */
 static PyObject *
 get_of_code(PyObject *op, void *which)
 {

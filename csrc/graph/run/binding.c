@@ -1,10 +1,8 @@
-/* binding.c: the storages of a graph's variables, and the state of its C code.
+/* binding.c: manages the storages of a graph's variables, and the state of its C code.
  *
- * Each variable that meets Python has one storage. A caller may give the same list
- * for several variables, or several lists for one: the code then works on a storage
- * of its own, and the caller's list is filled when the run is over (run.c), so that
- * an output never replaces an input that a later step reads.
- */
+ * Each variable that Python can see has one storage. A caller may pass the same list for several variables, or several
+ * lists for one: the code then works on another storage, and the caller's list is filled after the run (run.c), so that
+ * an output never replaces an input that a later step reads. */
 #include "graph/run/binding.h"
 
 #include "graph/run/failure.h"
@@ -42,7 +40,7 @@ check_cells(const cwj_graph_plan *plan, PyObject *cells, const char *who)
     return 0;
 }
 
-/* True when the list is the storage of some variable. */
+/* True if the list is the storage of a variable. */
 static bool
 is_taken(const cwj_binding *self, PyObject *list)
 {
@@ -54,7 +52,7 @@ is_taken(const cwj_binding *self, PyObject *list)
     return false;
 }
 
-/* The caller's lists as the storages of inputs and outputs. */
+/* Uses the caller's lists as storages of inputs and outputs, where possible. */
 static void
 take_cells(cwj_binding *self, const cwj_graph_plan *plan)
 {
@@ -91,8 +89,8 @@ make_storages(cwj_binding *self, const cwj_graph_plan *plan)
     return 0;
 }
 
-/* Cells that are the storages. What a run does not leave there has a list of its own: a constant, and the value
- * that an updated input had in the run, as an output. */
+/* Makes a tuple of the storages, for cells. A constant that is an output, and an updated input that is an output (its
+ * value before the update), get lists of their own. */
 static PyObject *
 new_cells(cwj_binding *self, const cwj_graph_plan *plan)
 {
@@ -109,7 +107,7 @@ new_cells(cwj_binding *self, const cwj_graph_plan *plan)
     return cells;
 }
 
-/* ---- what is watched --------------------------------------------------------- */
+/* ---- watches ----------------------------------------------------------------- */
 
 static int
 make_watches(cwj_binding *self, const cwj_graph_plan *plan)
@@ -153,7 +151,7 @@ end_state(cwj_binding *self)
         return;
     }
     self->state = NULL;
-    PyObject *exception = cwj_raised_take(); /* cleanups may look for one of their own */
+    PyObject *exception = cwj_raised_take(); /* cleanup code may check for its own */
     cwj_graph_call end = {.what = CWJ_CALL_END, .state = state};
     if (self->code->decl->end != NULL && cwj_graph_call_code(self->code, end) == CWJ_GRAPH_FAULT) {
         self->faulted = true;
@@ -172,7 +170,7 @@ cwj_binding_clear(cwj_binding *self)
     PyObject **storages = self->storages;
     cwj_held *watches = self->watches;
     int nstorages = self->nstorages, nwatches = self->nwatches;
-    end_state(self); /* first: it borrows the storages */
+    end_state(self); /* first: the state borrows the storages */
     self->code = NULL;
     self->storages = NULL;
     self->watches = NULL;
@@ -210,7 +208,7 @@ cwj_binding_traverse(const cwj_binding *self, visitproc visit, void *arg)
 void
 cwj_binding_abandon(cwj_binding *self)
 {
-    self->state = NULL; /* a leak, on purpose */
+    self->state = NULL; /* leaks it on purpose */
 }
 
 int
@@ -220,7 +218,7 @@ cwj_binding_begin(cwj_binding *self, const cwj_graph_plan *plan)
         return 0;
     }
     const cwj_graph_decl *decl = self->code->decl;
-    void *state = tj_alloc_zeroed(1, decl->state_size); /* aligned for all that C has */
+    void *state = tj_alloc_zeroed(1, decl->state_size); /* aligned for any C type */
     if (state == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -254,7 +252,7 @@ cwj_binding_renew(cwj_binding *self, const cwj_graph_plan *plan, int variable)
     }
     if (failure != 0) {
         cwj_blame_block(plan, failure, NULL);
-        tj_free(self->state); /* all in it is cleaned up */
+        tj_free(self->state); /* the code has cleaned it up */
         self->state = NULL;
     }
     return failure;

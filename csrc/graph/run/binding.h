@@ -1,56 +1,56 @@
-/* binding.h: storages and a state: what a plan needs to run. */
+/* binding.h: declares bindings: the storages and the state with which a plan runs. */
 #pragma once
 
 #include "graph/plan.h"
 #include "graph/run/turn.h"
 
-/* An output whose object matters to the next run. */
+/* An output whose object the next run may touch: see watch.c. */
 typedef struct cwj_held {
     int variable;
     PyObject *object; /* owned, or NULL */
-    Py_ssize_t count; /* references to it, this one included, when the run was over */
+    Py_ssize_t count; /* references to it after the run, with this one */
 } cwj_held;
 
 typedef struct cwj_binding {
     cwj_graph_code *code; /* owned share; NULL: no C step */
-    PyObject *cells;      /* owned tuple of lists, as given: one per input, then one per output */
+    PyObject *cells; /* owned tuple of lists that Python sees: one per input, then per output */
     int nstorages;
-    PyObject **storages; /* owned, one per variable; NULL: it never meets Python */
-    bool has_copies;     /* some list of cells is not the storage of its variable */
-    bool fills;          /* some cell is written after a run: that, or updates */
-    void *state;         /* owned; NULL: not begun, or none is needed */
+    PyObject **storages; /* owned, one per variable; NULL: only C uses it */
+    bool has_copies; /* a list in cells is not the storage of its variable */
+    bool fills; /* cells are written after a run: has_copies, or the plan has updates */
+    void *state; /* owned; NULL: not begun, or not needed */
     int nwatches;
-    cwj_held *watches;  /* owned */
-    PyObject *error;     /* owned: the exception of the last run; NULL: it went well */
-    unsigned tick;       /* runs since one was timed */
-    bool is_short;       /* the last timed run was */
-    bool faulted;        /* some run had a Fault */
+    cwj_held *watches; /* owned */
+    PyObject *error; /* owned: the exception of the last run() or once(); NULL: none */
+    unsigned tick; /* runs since the last timed one */
+    bool is_short; /* the last timed run was short */
+    bool faulted; /* a run has raised a Fault */
     cwj_turn turn;
 } cwj_binding;
 
-/* Fills zeroed memory. cells: a tuple of one storage per input, then per output; NULL:
- * new ones. `who` begins messages. Returns 0, or -1 with TypeError or ValueError. */
+/* Initialises a zeroed binding. cells: a tuple of one list per input, then per output; NULL makes new ones. `who` is
+ * the prefix of messages. Returns 0, or -1 with an exception set. */
 int cwj_binding_init(cwj_binding *binding, const cwj_graph_plan *plan, PyObject *cells,
                      const char *who);
-void cwj_binding_clear(cwj_binding *binding); /* ends the state; also after a failed init */
+void cwj_binding_clear(cwj_binding *binding); /* ends the state; call it also after a failed init */
 int cwj_binding_traverse(const cwj_binding *binding, visitproc visit, void *arg);
 
-/* Takes the turn of a binding; returns 0, or -1 with an exception. */
+/* Takes the turn of a binding. Returns 0, or -1 with an exception set. */
 int cwj_binding_take_turn(cwj_binding *binding, const cwj_graph_plan *plan);
-/* One run in the binding's turn. What happened is in binding->error. Returns the failure code
- * in *code and 0, or -1 with an exception where there was no run. */
+/* Takes the turn and runs once. Returns 0, with the failure code in *code and the run's exception in binding->error; -1
+ * with an exception set if it did not run. */
 int cwj_binding_run_in_turn(cwj_binding *binding, cwj_module_state *state,
                             const cwj_graph_plan *plan, int *code);
 
-/* All of these in the caller's turn. */
+/* All of these need the turn. */
 
-/* Begins the state unless it has begun. Returns 0, or the number of the block that failed,
- * or -1 where it was none, with an exception set. */
+/* Begins the state unless it has begun. Returns 0; or, with an exception set, the number of the block that failed, or
+ * -1 for other errors. */
 int cwj_binding_begin(cwj_binding *binding, const cwj_graph_plan *plan);
-/* Begins a kept output anew. As begin; a failure has ended the state. */
+/* Cleans up a kept output and begins it again. Returns like cwj_binding_begin(); a failure ends the state. */
 int cwj_binding_renew(cwj_binding *binding, const cwj_graph_plan *plan, int variable);
-/* Runs all steps. As begin. */
+/* Runs the graph. Returns like cwj_binding_begin(). */
 int cwj_binding_run(cwj_binding *binding, cwj_module_state *state, const cwj_graph_plan *plan);
-/* After a fork in the middle of another thread's run: nothing of the state can be trusted,
- * so it is left alone, and the next run begins another. */
+/* Leaks the state, which cannot be trusted after a Fault, or after a fork during another thread's run. The next run
+ * begins a new one. */
 void cwj_binding_abandon(cwj_binding *binding);

@@ -1,9 +1,9 @@
-/* failure.c: see failure.h. */
+/* failure.c: adds to an exception which block of a graph has failed. */
 #include "graph/run/failure.h"
 
 #include "base/raised.h"
 
-/* "c_code of Add(x, y), block 5 of graph" */
+/* A new str, "c_code of Add(x, y), block 5 of graph", or NULL. */
 static PyObject *
 place_block(const cwj_graph_plan *plan, int block, PyObject *checked)
 {

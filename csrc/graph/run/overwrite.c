@@ -1,15 +1,12 @@
-/* overwrite.c: inputs that a run may change (In(x, mutable=True), where some op does).
+/* overwrite.c: checks inputs that a run may change: In(x, mutable=True), if an op overwrites it.
  *
- * Whatever shares memory with one of them would change with it in the middle of the run,
- * and no order of the ops helps: that is refused before the run begins. So is what must
- * not be written to.
- */
+ * Values that share memory with such an input would change with it during the run, whatever the order of ops. They are
+ * refused before the run, and so are inputs that must not be written. */
 #include "graph/run/overwrite.h"
 
 #include "base/extent.h"
 #include "graph/run/storage.h"
 
-/* Numbers, text and their like: what C does to the value it has taken changes no object. */
 bool
 cwj_never_changes(PyObject *object)
 {
@@ -26,7 +23,7 @@ refuse(const cwj_graph_plan *plan, int v, const char *why)
     return -1;
 }
 
-/* -1 with an exception set. */
+/* Returns 1, 0, or -1 with an exception set. */
 static int
 has_elements_apart(PyArrayObject *array)
 {
@@ -36,7 +33,7 @@ has_elements_apart(PyArrayObject *array)
                                     PyArray_STRIDES(array), PyArray_ITEMSIZE(array));
 }
 
-/* Against another input, or a constant. */
+/* Compares an input's object with that of another input or a constant. Returns 0, or -1 with an exception set. */
 static int
 check_pair(const cwj_graph_plan *plan, int v, PyObject *object, int other, PyObject *against)
 {
@@ -54,7 +51,7 @@ check_pair(const cwj_graph_plan *plan, int v, PyObject *object, int other, PyObj
 
 /* ---- all of them -------------------------------------------------------------- */
 
-/* The object of a variable while a run begins: borrowed, or NULL. */
+/* The object of an input or a constant before the run: borrowed, or NULL. */
 static PyObject *
 object_of(const cwj_graph_plan *plan, int v, PyObject *const *storages)
 {
@@ -70,7 +67,7 @@ check_input(const cwj_graph_plan *plan, int v, PyObject *const *storages)
 {
     PyObject *object = object_of(plan, v, storages);
     if (object == NULL || cwj_never_changes(object)) {
-        return 0; /* the code that looks there says what is wrong with a storage */
+        return 0; /* if the storage is wrong, code that reads it raises */
     }
     if (PyArray_Check(object) && !PyArray_ISWRITEABLE((PyArrayObject *)object)) {
         return refuse(plan, v, "the array is read-only");

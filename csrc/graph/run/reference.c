@@ -1,9 +1,7 @@
-/* reference.c: calling a node's perform(node, inputs, output_storage).
+/* reference.c: calls a node's perform(node, inputs, output_storage).
  *
- * The storages that perform() fills are always new ones of None: what was in the
- * graph's own may be the caller's by now. Ops with parameters get them as a fourth
- * argument where perform() takes one.
- */
+ * perform() always gets new output storages that hold None, because callers may hold the objects in the graph's. If an
+ * op has parameters and perform() takes a fourth argument, it gets them. */
 #include "graph/run/reference.h"
 
 #include "base/errors.h"
@@ -68,7 +66,7 @@ call_perform(const cwj_graph_plan *plan, const cwj_graph_plan_node *node, PyObje
     return done == NULL ? -1 : 0;
 }
 
-/* perform() may do anything to its lists. */
+/* Checks the lists after perform(), which may have done anything to them. Returns 0, or -1 with ValueError set. */
 static int
 check_outputs(const cwj_graph_plan_node *node, PyObject *outputs)
 {
@@ -83,7 +81,7 @@ check_outputs(const cwj_graph_plan_node *node, PyObject *outputs)
     return sound ? 0 : -1;
 }
 
-/* New lists of one object, filled by perform(). */
+/* Calls perform(). Returns a new list of lists of one object, or NULL with an exception set. */
 static PyObject *
 reference_outputs(const cwj_graph_plan *plan, int node, PyObject *inputs)
 {
@@ -116,9 +114,9 @@ cwj_reference_perform(const cwj_graph_plan *plan, int node, PyObject *const *sto
     return status;
 }
 
-/* ---- check=True: what C code computed, beside that. What counts as equal is said in cwrapjit/_equal.py. */
+/* ---- check=True: compares with the results of C code -------------------------------- */
 
-/* 1, 0, or -1 with an exception. */
+/* Equal by the rules of cwrapjit/_equal.py: 1, 0, or -1 with an exception set. */
 static int
 are_equal(PyObject *type, PyObject *computed, PyObject *expected)
 {

@@ -1,4 +1,4 @@
-/* run.c: one run of a graph: its steps, and what comes before and behind them. */
+/* run.c: runs a graph once: checks, begins the state, runs steps, and fills cells. */
 #include "graph/run/binding.h"
 
 #include "base/debug/zones.h"
@@ -24,8 +24,7 @@ copy_value(PyObject *from, PyObject *to)
     return status;
 }
 
-/* After a good run. All updates happen at once: one input's new value may be what another
- * one had in this run. */
+/* Call after a good run. Reads all new values before it stores one: an input's new value may be another's old one. */
 static int
 update_inputs(const cwj_binding *self, const cwj_graph_plan *plan)
 {
@@ -45,7 +44,7 @@ update_inputs(const cwj_binding *self, const cwj_graph_plan *plan)
     return status;
 }
 
-/* After a good run: outputs whose list is not their storage, then updates. */
+/* Call after a good run: copies outputs to cells that are not their storages, then updates inputs. */
 static int
 fill_cells(const cwj_binding *self, const cwj_graph_plan *plan)
 {
@@ -80,7 +79,7 @@ run_c_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_s
     return failure;
 }
 
-/* A C step of one node, and its perform() on the same inputs. */
+/* Runs a C step of one node, and its perform() on the same inputs. */
 static int
 run_checked_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_step *step)
 {
@@ -129,8 +128,7 @@ run_steps(cwj_binding *self, const cwj_graph_plan *plan)
 
 /* ---- heat ----------------------------------------------------------------------------- */
 
-/* Runs the steps and, where a cc tier may come, says how long runs took since
- * this was asked last. */
+/* Runs the steps. *time: estimated ns of all runs since the last timed one, with this one; 0 if it was not timed. */
 static int
 run_timed(cwj_binding *self, const cwj_graph_plan *plan, unsigned long long *time)
 {
@@ -179,9 +177,9 @@ run_all(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *plan)
     return failure;
 }
 
-/* ---- debug=True: red zones around arrays, and what is in them ------------------------------------------------------ */
+/* ---- debug=True: checks the bytes around and in arrays ------------------------------------- */
 
-/* The array of a variable whose memory is in zones: borrowed, or NULL. */
+/* The variable's array if its memory has zones around it: borrowed, or NULL. */
 static PyArrayObject *
 zoned_array(const cwj_binding *self, int v)
 {
@@ -191,7 +189,7 @@ zoned_array(const cwj_binding *self, int v)
     return zoned ? (PyArrayObject *)object : NULL;
 }
 
-/* Returns -1 with an exception set. */
+/* Returns 0, or -1 with an exception set. */
 static int
 check_bounds(const cwj_binding *self, const cwj_graph_plan *plan, int v)
 {
@@ -210,8 +208,8 @@ check_bounds(const cwj_binding *self, const cwj_graph_plan *plan, int v)
     return -1;
 }
 
-/* An output without an element that nobody has written. Other variables may have some: what
- * writes to them may come later, and look on them as its own. Returns -1 with an exception set. */
+/* Checks that code has written all elements of an output. Other variables need not be complete, as a later step may
+ * write to them. Returns 0, or -1 with an exception set. */
 static int
 check_written(const cwj_binding *self, const cwj_graph_plan *plan, int v)
 {
@@ -228,11 +226,11 @@ check_written(const cwj_binding *self, const cwj_graph_plan *plan, int v)
     return -1;
 }
 
-/* A whole run. */
+/* Runs the graph with debug=True. */
 static int
 run_in_zones(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *plan)
 {
-    PyObject *before = cwj_zones_enter(true); /* nobody knows what types of the user's are */
+    PyObject *before = cwj_zones_enter(true); /* users' types may be structs */
     if (before == NULL) {
         return -1;
     }
@@ -248,7 +246,7 @@ run_in_zones(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *p
     return failure;
 }
 
-/* ---- with or without it ---------------------------------------------------------------- */
+/* ---- a run, with or without debug=True -------------------------------------------------- */
 
 int
 cwj_binding_run(cwj_binding *self, cwj_module_state *state, const cwj_graph_plan *plan)

@@ -1,9 +1,6 @@
-/* storage.c: lists of one object, the channel between C and Python.
+/* storage.c: reads and writes storages, lists of one object through which C and Python exchange values.
  *
- * A storage is seen by generated code, by this extension and by any Python code
- * that got hold of the list, which may have emptied it. So each access looks
- * first, and one that finds something else raises.
- */
+ * Any Python code that holds the list may have changed its length, so each access checks it first, and raises. */
 #include "graph/run/storage.h"
 
 int
@@ -13,7 +10,7 @@ cwj_storage_is_sound(PyObject *storage)
            PyList_GET_ITEM(storage, 0) != NULL;
 }
 
-/* Raises what is wrong with it; returns -1 for `return`. */
+/* Raises the storage's fault; returns -1. */
 static int
 refuse(PyObject *storage)
 {
@@ -47,7 +44,7 @@ cwj_storage_put(PyObject *storage, PyObject *value)
     }
     PyObject *old = PyList_GET_ITEM(storage, 0);
     PyList_SET_ITEM(storage, 0, Py_NewRef(value == NULL ? Py_None : value));
-    Py_DECREF(old); /* last: its end may run Python code, which may look at the list */
+    Py_DECREF(old); /* last: it may run Python code that reads the list */
     return 0;
 }
 

@@ -1,15 +1,15 @@
-/* storage.h: lists of one object; cwj_graph.h has what generated code uses of it. */
+/* storage.h: makes and checks storages, lists of one object. cwj_graph.h declares what generated code calls. */
 #pragma once
 
 #include "base/state.h"
 
 #include "../../../cwrapjit/include/cwj_graph.h"
 
-/* A new storage of value; NULL: of None. */
+/* A new storage that holds value, or None if that is NULL. */
 PyObject *cwj_storage_new(PyObject *value);
-int cwj_storage_is_sound(PyObject *storage); /* of any object, or NULL */
+int cwj_storage_is_sound(PyObject *storage); /* accepts any object, and NULL */
 
-/* Somebody may come back to an object that nobody holds any more. */
+/* Weak references can revive an object that nothing else holds. */
 static inline bool
 cwj_has_weak_references(PyObject *object)
 {

@@ -1,20 +1,18 @@
-/* turn.c: see turn.h.
+/* turn.c: lets one thread at a time run an object.
  *
- * The GIL guards the turn itself. It does not keep threads apart for the length of
- * a run: Python code inside one (a filter, a perform, a finalizer) lets others in.
- * Those wait for a lock of the turn's, which nobody holds for long: giving the turn opens it.
- * A thread that is woken for nothing looks and waits again.
+ * The GIL guards cwj_turn itself, but not a whole run: Python code in it (a filter, a perform, a finalizer) may release
+ * the GIL. Other threads then wait for the lock turn->news, which cwj_turn_give() opens. A thread that wakes while the
+ * turn is still taken waits again.
  *
- * Two graphs that call each other from two threads would wait for ever. So a thread looks
- * before it waits: does the one that has the turn wait for it, directly or through others?
- */
+ * Two graphs that call each other from two threads would wait for each other for ever. So a thread first checks whether
+ * the thread that has the turn waits for it, directly or through others. */
 #include "graph/run/turn.h"
 
 #include "base/errors.h"
 #include "os/threads.h"
 
 enum {
-    LONGEST_WAIT = 50000 /* us: Ctrl-C wakes nobody */
+    LONGEST_WAIT = 50000 /* us: Ctrl-C does not interrupt the wait */
 };
 
 static unsigned forks;
@@ -27,7 +25,7 @@ typedef struct waiter {
 
 static waiter *waiters; /* each on its thread's stack; guarded by the GIL */
 
-/* In a forked child: the threads that waited are not there. */
+/* Runs in a forked child, which does not have the threads that waited. */
 static void
 start_anew(void)
 {
@@ -75,7 +73,7 @@ forget(const waiter *gone)
     }
 }
 
-/* Returns 0 when it may be somebody's turn now, or -1 with an exception. */
+/* Waits until the turn may be free. Returns 0, or -1 with an exception set. */
 static int
 wait_once(cwj_turn *turn, unsigned long me)
 {
@@ -85,7 +83,7 @@ wait_once(cwj_turn *turn, unsigned long me)
             PyErr_NoMemory();
             return -1;
         }
-        PyThread_acquire_lock(turn->news, NOWAIT_LOCK); /* there are none yet */
+        PyThread_acquire_lock(turn->news, NOWAIT_LOCK); /* closed until the turn is given */
     }
     waiter self = {.next = waiters, .turn = turn, .thread = me};
     waiters = &self;

@@ -1,24 +1,23 @@
-/* turn.h: one thread at a time in an object whose C code must not meet itself. */
+/* turn.h: lets one thread at a time run an object whose C code is not re-entrant. */
 #pragma once
 
 #include "base/state.h"
 
-/* All zero: nobody's turn. Guarded by the GIL. */
+/* Zeroed: the turn is free. Guarded by the GIL. */
 typedef struct cwj_turn {
     bool busy;
     unsigned waiting;    /* threads */
-    PyThread_type_lock news; /* owned: what they wait for; NULL: nobody has waited */
-    unsigned forks;      /* as counted when the turn was taken */
-    unsigned long owner; /* the thread */
+    PyThread_type_lock news; /* owned: the lock that they wait for; NULL until a thread waits */
+    unsigned forks;      /* number of forks when the turn was taken */
+    unsigned long owner; /* thread that has the turn */
 } cwj_turn;
 
-/* Takes the turn, waiting without the GIL while another thread has it. Returns 0; 1 when
- * it was taken from a thread that a fork left behind in the parent, so that nobody knows
- * how far that got; -1 with RuntimeError when this thread has it already, or with what a
- * signal handler raised. `who` begins the message. */
+/* Takes the turn; waits without the GIL while another thread has it. Returns 0; 1 if a thread had it that a fork left
+ * in the parent in the middle of a run; -1 with RuntimeError set if this thread has it, or the other thread waits for
+ * this one, or with a signal handler's exception. `who` is the prefix of the message. */
 int cwj_turn_take(cwj_turn *turn, const char *who);
 void cwj_turn_give(cwj_turn *turn);
-void cwj_turn_end(cwj_turn *turn); /* frees what belongs to it */
+void cwj_turn_end(cwj_turn *turn); /* frees its lock */
 
-/* Once per process, before the first turn. */
+/* Call once per process, before the first turn. */
 void cwj_turn_prepare(void);

@@ -1,23 +1,19 @@
-/* watch.c: what callers hold of the run before.
+/* watch.c: protects outputs of the previous run that callers still hold.
  *
- * What a caller got must not change under him. Two kinds of outputs could: those
- * whose code takes up the object of the run before (fetched), and those whose C
- * value lives on in the state and shares memory with what went to Python (kept).
- * Both are found by counting references: an object that is held by more than the
- * graph itself, or has weak references, is not given to the code again.
- */
+ * The next run could change two kinds of outputs: those whose code reuses the previous object (fetched), and those
+ * whose C value stays in the state and shares memory with the object that Python got (kept). If reference counts show
+ * that others than the graph hold the object, or it has weak references, the code does not get it again. */
 #include "graph/run/watch.h"
 
 #include "graph/run/overwrite.h"
 #include "graph/run/storage.h"
 
-/* Takes an object that others hold out of its storage; it stays in watch->object, to be
- * put back should the run fail. */
+/* Moves an object that others hold from its storage to watch->object; cwj_held_restore() puts it back on failure. */
 static int
 hide_fetched(cwj_held *watch, PyObject *storage)
 {
     if (!cwj_storage_is_sound(storage)) {
-        return 0; /* the code that looks there says so, by the number of its block */
+        return 0; /* the code that reads it fails, with the number of its block */
     }
     PyObject *object = PyList_GET_ITEM(storage, 0);
     if (object == Py_None || (Py_REFCNT(object) == 1 && !cwj_has_weak_references(object))) {
@@ -27,7 +23,7 @@ hide_fetched(cwj_held *watch, PyObject *storage)
     return cwj_storage_put(storage, NULL);
 }
 
-/* Begins a kept output anew when its object got more holders since the last run. */
+/* Begins a kept output again if others have come to hold its object since the last run. */
 static int
 renew_kept(cwj_binding *self, const cwj_graph_plan *plan, cwj_held *watch, PyObject *storage)
 {

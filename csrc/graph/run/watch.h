@@ -1,11 +1,11 @@
-/* watch.h: what callers hold of the run before. */
+/* watch.h: protects outputs of the previous run that callers still hold. */
 #pragma once
 
 #include "graph/run/binding.h"
 
-/* Before a run: takes what others hold out of the code's reach. As cwj_binding_begin(). */
+/* Before a run: takes objects that others hold out of the code's reach. Returns like cwj_binding_begin(). */
 int cwj_held_prepare(cwj_binding *binding, const cwj_graph_plan *plan);
-/* After a good run: remembers what C still holds of an output. */
+/* After a good run: remembers the objects of kept outputs. */
 void cwj_held_begin(cwj_binding *binding, const cwj_graph_plan *plan);
-/* After a failure: fetched outputs get their objects back. */
+/* After a failed run: puts the objects of fetched outputs back into their storages. */
 void cwj_held_restore(cwj_binding *binding, const cwj_graph_plan *plan);

@@ -219,7 +219,7 @@ cwj_library_may_write(const cwj_library_frame *frame, const cwj_parameter *resul
     return writeable;
 }
 
-/* What keeps the memory alive that a pointer into arguments leads to: a tuple, or the library. owner: the instance that
+/* The keeper of the memory that a pointer into arguments leads to: a tuple, or the library. owner: the instance that
  * owns this memory, or NULL. The usual cases come first. */
 static PyObject *
 keepers_among_arguments(const cwj_library_frame *frame, const cwj_parameter *result,

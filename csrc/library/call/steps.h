@@ -102,7 +102,7 @@ int cwj_library_refuse_end(cwj_library_frame *frame, int k, const struct cwj_ins
 /* take_instances.c: counts the call on each instance among its arguments: change is 1 or -1. */
 void cwj_library_use_instances(const cwj_library_frame *frame, Py_ssize_t change);
 
-/* keep.c: what keeps a result's memory alive: an argument, a tuple of several, or the code. New reference. */
+/* keep.c: returns what keeps a result's memory alive: an argument, a tuple of several, or the code; new reference. */
 PyObject *cwj_library_base(const cwj_library_frame *frame, const cwj_parameter *result);
 /* True if the function takes a struct, a handle, an array or a Pointer. */
 bool cwj_library_gets_memory(const cwj_library_function *function);
