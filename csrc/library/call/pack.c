@@ -75,7 +75,7 @@ bind(const cwj_library_frame *frame, const cwj_parameter *p)
     return bound;
 }
 
-/* Sets *bound for a new object. If free= was said too late for this function, refuses to end the object wrongly. */
+/* Sets *bound for a new object. Raises RuntimeError if free= was set after the function was mapped. Returns 0 or -1. */
 static int
 bind_end(const cwj_library_frame *frame, const cwj_parameter *p, cwj_bound **bound)
 {

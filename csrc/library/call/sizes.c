@@ -21,7 +21,7 @@ operand(const cwj_library_frame *frame, const cwj_size *size, int i, npy_uint64 
                                   (long long)number, size->types[i]->name);
     }
     *value = k < 0 ? (npy_uint64)number : (npy_uint64)(uintptr_t)frame->slots[k + 1].p;
-    return k < 0 || *value != 0; /* 0: a NULL pointer, for which set_size() asks nothing */
+    return k < 0 || *value != 0; /* 0: the pointer is NULL, so the size cannot be evaluated */
 }
 
 /* If a pointer that it needs is NULL, the symbol becomes 0. */

@@ -46,7 +46,7 @@ int cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_buffer(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object);
-/* Adds the time of the call to that of the C texts among its arguments; asks for the `cc` code of those now hot. */
+/* Adds a call's time to the heat of the C texts among its arguments; asks for the `cc` code of those that are hot. */
 int cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds);
 /* Finishes the streams over Python's files. An exception that is already set stays set. */
 int cwj_library_end_streams(cwj_library_frame *frame);
@@ -72,7 +72,7 @@ cwj_library_given(const cwj_library_frame *frame, int k)
     return argument < 0 ? NULL : frame->given[argument];
 }
 
-/* take_quick.c: calls of functions of numbers and instances, all given by position. */
+/* take_quick.c: the state of a call that needs no frame. */
 typedef struct cwj_quick {
     cwj_slot slots[CWJ_MOST_SIMPLE + 1];
     struct cwj_instance *used[CWJ_MOST_SIMPLE]; /* borrowed: roots of the instances given */
@@ -111,8 +111,8 @@ PyObject *cwj_library_keeper(const cwj_library_frame *frame, const cwj_parameter
                              const void *pointer);
 /* Has a struct that C filled keep all arguments alive, as it may point into any of them. */
 int cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made);
-/* Does what keeps= says of the keeper k: a parameter; nparameters for what C returned, nparameters + 1 for the library.
- * instance: the object that shall keep arguments; NULL, or an object that is no instance, keeps none. */
+/* Applies keeps= to keeper k: a parameter; nparameters: what C returned; nparameters + 1: the library. instance: the
+ * object that shall keep arguments; NULL, and an object that is no instance, keep none. */
 int cwj_library_keep(const cwj_library_frame *frame, int k, PyObject *instance);
 /* 1 if a result may be writeable; 0 if it is const, or may lie in a read-only argument; -1 with an exception set. */
 int cwj_library_may_write(const cwj_library_frame *frame, const cwj_parameter *result);

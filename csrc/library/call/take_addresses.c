@@ -1,5 +1,5 @@
-/* take_addresses.c: takes opaque pointers, whose extent no declaration gives. Users must pass a Pointer, and so answer
- * for the extent; for a void * also a struct or a handle, as these are objects of C. */
+/* take_addresses.c: takes opaque pointers, whose extent no declaration gives. Users must pass a Pointer, and so are
+ * responsible for the extent. For a void * they may also pass a struct or a handle, as these are objects of C. */
 #include "library/call/steps.h"
 #include "library/objects/instance.h"
 #include "library/objects/pointer.h"
