@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 
+from cwrapjit._imports import load
 from cwrapjit._tokens import CONTROL
 
 # A comment that begins its line, and the head of a function if one follows without an empty line. Comments
@@ -32,6 +32,9 @@ def commented(text: str) -> dict[str, str]:
 
 def docstring(declared: str, comment: str | None) -> str:
     """Returns the declaration, followed by the text of the comment."""
-    lines = [_MARK.sub("", line, 1).rstrip() for line in (comment or "").removesuffix("*/").split("\n")]
-    said = inspect.cleandoc(_BRIEF.sub("", "\n".join("" if _RULE.match(each) else each for each in lines)))
+    if not comment:
+        return declared
+    lines = [_MARK.sub("", line, 1).rstrip() for line in comment.removesuffix("*/").split("\n")]
+    text = _BRIEF.sub("", "\n".join("" if _RULE.match(each) else each for each in lines))
+    said = load("inspect").cleandoc(text)
     return f"{declared}\n\n{said}" if said else declared

@@ -149,7 +149,7 @@ def resolve(
     outputs: Sequence[Parameter],
     given: Sequence[np.dtype[Any] | None],
     chosen: Mapping[str, Any] | None = None,
-    casting: str | None = None,
+    casting: Any = None,
 ) -> dict[str, np.dtype[Any]]:
     """Returns the dtype of each letter in a call.
 
@@ -198,7 +198,7 @@ def _check(dtype: np.dtype[Any], who: str, what: str) -> np.dtype[Any]:
 
 
 def _check_cast(
-    name: str, declared: np.dtype[Any], dtype: np.dtype[Any], written: bool, who: str, casting: str | None
+    name: str, declared: np.dtype[Any], dtype: np.dtype[Any], written: bool, who: str, casting: Any
 ) -> None:
     """Arrays convert to and from fixed types by the casting rule, by default "safe", as those of a ufunc."""
     source, target = (declared, dtype) if written else (dtype, declared)

@@ -68,7 +68,7 @@ def _key(arrays: Sequence[Any], nargs: int, axis: Any, keepdims: bool) -> Any:
 
 def _lies_well(value: Any) -> bool:
     """True for arrays that C can read: aligned, and in this machine's byte order."""
-    return value.flags.aligned and value.dtype.isnative
+    return bool(value.flags.aligned and value.dtype.isnative)
 
 
 def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
@@ -283,8 +283,8 @@ class ReductionKernel(Travels):
         read = []
         for k, each in enumerate(self._texts.inputs):
             dtype, own = each.type_in(types), known[k] if k < self.nin else None
-            by_c = own is not None and own.isnative and dtype.char != "e" and dtype.kind != "c"
-            read.append(own if by_c and not each.raw and k not in self._texts.wholes else dtype)
+            whole = each.raw or k in self._texts.wholes or dtype.char == "e" or dtype.kind == "c"
+            read.append(dtype if whole or own is None or not own.isnative else own)
         return read
 
     def _on_copies(
