@@ -8,6 +8,7 @@ import gc
 import os
 import pathlib
 import signal
+import sys
 import threading
 import time
 from typing import Any
@@ -386,6 +387,29 @@ def test_another_thread_waits_for_its_turn() -> None:
     first.join(600)
     second.join(600)
     assert order == ["first", "second"]
+
+
+def test_a_turn_is_given_again_before_the_waiting_thread_is_awake() -> None:
+    """CPython 3.15 ends processes that release a lock twice."""
+    k = calling_graph()
+    others: list[threading.Thread] = []
+
+    def hold() -> None:
+        others.append(in_thread(lambda: k(lambda: None)))
+        until_it_waits(others[0])
+
+    interval = sys.getswitchinterval()
+    try:
+        for _ in range(2):
+            sys.setswitchinterval(interval)
+            others.clear()
+            k(hold)
+            sys.setswitchinterval(100)  # the other thread does not get the GIL
+            for _ in range(100):
+                assert k(lambda: None) == 1.0
+    finally:
+        sys.setswitchinterval(interval)
+    others[0].join(600)
 
 
 @pytest.mark.quick

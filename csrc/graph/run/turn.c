@@ -130,6 +130,8 @@ cwj_turn_give(cwj_turn *turn)
 {
     turn->busy = false;
     if (turn->waiting > 0) {
+        /* The last release may not have woken a thread yet. Since CPython 3.15, a release of an open lock aborts. */
+        PyThread_acquire_lock(turn->news, NOWAIT_LOCK);
         PyThread_release_lock(turn->news);
     }
 }
