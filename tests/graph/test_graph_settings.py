@@ -375,3 +375,15 @@ def test_each_party_is_asked_once() -> None:
     link([x, y], node_op(node_op(x, y), node_op(y, x)))
     assert asked == ["type", "op"]
     assert link([x, y], add(x, y))(1.0, 2.0) == 3.0
+
+
+@pytest.mark.row("A14")
+@pytest.mark.parametrize("macro", ["int long", "return return 1 +", "const", "NULL 5", "true 0"])
+def test_macros_of_words_of_c_are_refused_or_harmless(macro: str) -> None:
+    made = op("{z} = 2 * {x};", c_support_code=f"#undef {macro.split()[0]}\n#define {macro}\n")
+    if macro in ("NULL 5", "true 0"):
+        assert run(made, value=2.0) == 4.0
+    else:
+        refuses(
+            cwrapjit.CompileError, lambda: run(made), f"the macro {macro.split()[0]!r} changes code around"
+        )

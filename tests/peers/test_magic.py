@@ -810,3 +810,60 @@ def test_the_tour() -> None:
         may_fail = "raises-exception" in cell["metadata"].get("tags", [])
         assert failed == (["CompileError"] if may_fail else []), cell["source"]
         assert not cell.get("outputs") and cell.get("execution_count") is None, "as git wants notebooks"
+
+
+@pytest.mark.row("U02")
+@pytest.mark.parametrize(
+    ("text", "line", "shown", "at", "bracket"),
+    [
+        (
+            "double f(double x)\n{\n    if (x > 0 {\n        return x;\n    }\n    return 0;\n}",
+            4,
+            "if (x > 0 {",
+            3,
+            "(",
+        ),
+        ("double f(double x)\n{\n    double y[3;\n    return x;\n}", 4, "double y[3;", 8, "["),
+        ("double f(double x)\n{\n    return x;", 3, "{", 0, "{"),
+    ],
+)
+def test_an_unclosed_bracket_of_a_cell(
+    session: Session, text: str, line: int, shown: str, at: int, bracket: str
+) -> None:
+    lines = session.fails(f"%%cwrapjit\n{text}")
+    assert lines[0].endswith(f", line {line}") and lines[1] == "    " + shown
+    assert lines[2].index("^") == 4 + at and lines[-1] == f"CompileError: '{bracket}' is not closed"
+
+
+@pytest.mark.row("U02")
+@pytest.mark.parametrize("kind", ["plain", "packed", "aligned", "nested"])
+def test_structs_of_a_cell_are_structured_arrays(session: Session, kind: str) -> None:
+    how = {"packed": "__attribute__((packed))", "aligned": "__attribute__((aligned(16)))"}.get(kind, "")
+    value, of = f"typedef struct {how} rec {{ unsigned char k; double v; }} rec;\n", "v"
+    if kind == "nested":
+        value = (
+            "struct point { double v, w; };\ntypedef struct rec { unsigned char k; struct point p; } rec;\n"
+        )
+        of = "p.v"
+    session.good(
+        f"%%cwrapjit\n{value}double total(const rec r[n], int n)"
+        f"{{ double s = 0; while (n-- > 0) s += r[n].{of}; return s; }}\n"
+        "void turned(const rec r[n], int n, OUT rec s[n])"
+        "{ for (int i = 0; i < n; i++) s[n - 1 - i] = r[i]; }"
+    )
+    point = np.dtype([("v", "f8"), ("w", "f8")], align=True)
+    dtype = {
+        "plain": np.dtype([("k", "u1"), ("v", "f8")], align=True),
+        "packed": np.dtype([("k", "u1"), ("v", "f8")]),
+        "aligned": np.dtype(
+            {"names": ["k", "v"], "formats": ["u1", "f8"], "offsets": [0, 8], "itemsize": 16}
+        ),
+        "nested": np.dtype([("k", "u1"), ("p", point)], align=True),
+    }[kind]
+    memory = np.zeros(6 * dtype.itemsize + 16, np.uint8)
+    x = memory[-memory.ctypes.data % 16 :][: 6 * dtype.itemsize].view(dtype).reshape(2, 3)
+    x["k"] = np.arange(6).reshape(2, 3)
+    (x["p"] if kind == "nested" else x)["v"] = x["k"] / 2
+    assert session.names["total"](x).tolist() == [1.5, 6]
+    back = session.names["turned"](x)
+    assert back.dtype == dtype and (back["k"] == x["k"][:, ::-1]).all()
