@@ -2,7 +2,7 @@
  *
  * The members of arrays and of dtypes are part of NumPy's binary interface, but those of dtypes
  * moved in NumPy 2. Once per process, we compare the members of some arrays with the attributes
- * that NumPy reports. If they differ, code is compiled with calls instead (shim.c).
+ * that NumPy reports. If they differ, code is compiled with calls instead (symbols.c).
  */
 #include "base/array_members.h"
 

@@ -216,7 +216,7 @@ tell_runtime(void *argument)
     fill_strides(this->run, this->call, strides);
     unsigned long long spent = __atomic_exchange_n(&loop->spent, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&loop->report_at, 2 * loop->report_at, __ATOMIC_RELAXED);
-    cwj_note_lent(this->call, named, strides, spent);
+    cwj_note_numpy_loop(this->call, named, strides, spent);
 }
 
 /* Times each long call, and one in CWJ_SAMPLE short calls, which counts for the others. */

@@ -5,15 +5,18 @@ This compiles nothing and reads no header."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cwrapjit._cwrapjit import Function, LibraryFunction
 from cwrapjit._imports import load
 from cwrapjit.show.functions import attempt, called, docstring
 from cwrapjit.show.page import MOST_ROWS, Markup, box, code, facts, fold, table, text
 
+if TYPE_CHECKING:
+    from cwrapjit.library.library import Core
 
-def _declared(core: Any, name: str, member: Any) -> str:
+
+def _declared(core: Core, name: str, member: Any) -> str:
     """Describes a callable in a line: its C declaration, or its Python signature."""
     if isinstance(member, LibraryFunction) or (member is not None and isinstance(member.__doc__, str)):
         first: str = (member.__doc__ or "").strip().partition("\n")[0]
@@ -28,13 +31,13 @@ def _declared(core: Any, name: str, member: Any) -> str:
     return "" if member is None else called(member)
 
 
-def _pending(core: Any, name: str) -> Any:
+def _pending(core: Core, name: str) -> Any:
     """Returns the description of a function that is not made yet, or None."""
     mapped = getattr(core.table.get(name), "mapped", None)
     return mapped[name].function if isinstance(mapped, dict) and name in mapped else None
 
 
-def _mapped(core: Any, name: str) -> Markup:
+def _mapped(core: Core, name: str) -> Markup:
     waiting, made = _pending(core, name), core.table.get(name)
     shown = waiting.doc.partition("\n")[0] if waiting is not None else ""
     made = None if hasattr(made, "finish") else made  # units.Later

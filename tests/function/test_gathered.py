@@ -112,7 +112,7 @@ def test_slices_of_two_axes() -> None:
     np.testing.assert_array_equal(f(one), one[:, :, [0, -1]])
 
 
-@pytest.mark.compiler("the second tier's loops run on the same copies")
+@pytest.mark.compiler("the cc tier's loops run on the same copies")
 @pytest.mark.row("N23i")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_in_both_tiers_and_on_threads(threads: int) -> None:

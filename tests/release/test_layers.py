@@ -208,6 +208,38 @@ def test_files_do_not_call_each_other_in_circles(base: str) -> None:
     assert not found, f"files that call each other in circles:\n{found}"
 
 
+def imported_at_once(tree: ast.Module) -> set[str]:
+    """Returns the modules and names that a module imports when it is imported itself."""
+    names: set[str] = set()
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.update((node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)))
+        elif not isinstance(node, (ast.FunctionDef, ast.Lambda)) and not (
+            isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        ):
+            pending.extend(ast.iter_child_nodes(node))
+    return names
+
+
+def test_modules_do_not_import_each_other_in_circles() -> None:
+    trees = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): ast.parse(path.read_text(encoding="utf-8"))
+        for path in (ROOT / "cwrapjit").rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    graph = {
+        name: {other: {"imports"} for other in imported_at_once(tree) & trees.keys()}
+        for name, tree in trees.items()
+    }
+    assert len(graph) > 100 and sum(map(len, graph.values())) > 300, "the reader of imports sees too little"
+    found = "\n".join(described(group, graph) for group in circles(graph))
+    assert not found, f"modules that import each other in circles:\n{found}"
+
+
 def test_architecture_names_files_that_are_there() -> None:
     page = ROOT / "ARCHITECTURE.md"
     if not page.is_file():

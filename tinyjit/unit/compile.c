@@ -447,24 +447,31 @@ static tj_status compile_with(const unit_text *this, size_t count, tj_unit **uni
     return status;
 }
 
+/* Returns true if the text compiles with its first `count` values guarded; else *said are the messages. */
+static bool compiles_guarded(const unit_text *this, size_t count, tj_messages *said)
+{
+    tj_unit *unit = NULL;
+    tj_status status = compile_with(this, count, &unit, said, NULL);
+    if (unit)
+        tj_unit_free_locked(unit);
+    return status != TJ_COMPILE_FAILED;
+}
+
 /* Called if the text compiles, but not with its values guarded. Returns the number of the first value that
  * does not compile, with its messages. Compile lock held. */
-static size_t find_culprit(const unit_text *this, tj_messages *messages)
+static size_t find_refused_store(const unit_text *this, tj_messages *messages)
 {
     size_t good = 0, bad = this->stores.count;
     while (bad - good > 1) {
         size_t middle = good + (bad - good) / 2;
-        tj_unit *unit = NULL;
         tj_messages said = {0};
-        if (compile_with(this, middle, &unit, &said, NULL) == TJ_COMPILE_FAILED) {
+        if (compiles_guarded(this, middle, &said)) {
+            good = middle;
+        } else {
             bad = middle;
             tj_messages_clear(messages);
             tj_messages_move(messages, &said);
-        } else {
-            good = middle;
         }
-        if (unit)
-            tj_unit_free_locked(unit);
         tj_messages_clear(&said);
     }
     return bad - 1;
@@ -474,7 +481,7 @@ static size_t find_culprit(const unit_text *this, tj_messages *messages)
  * a macro hides more than the value. */
 static bool explain(const unit_text *this, tj_messages *said, tj_messages *messages)
 {
-    const tj_store *store = &this->stores.items[find_culprit(this, said)];
+    const tj_store *store = &this->stores.items[find_refused_store(this, said)];
     char *text = NULL;
     for (size_t i = 0; i < said->count && !text; i++) {
         const tj_message *one = &said->items[i];

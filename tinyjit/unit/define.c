@@ -171,6 +171,13 @@ static tj_status compile_whole(tj_environment *environment, const tj_spec *spec,
     return status;
 }
 
+/* Returns true if the text takes stack that is freed only when its function returns, and a macro of an
+ * included file hid that when the slice was put into its loop. */
+static bool hides_stack(const tj_function *function)
+{
+    return tj_unit_symbol(function->unit, "alloca") != NULL;
+}
+
 /* Compiles in the first form that works. If a loop cannot contain its slice, the slice becomes a function; if
  * a macro of an included file may hide names, all names are passed. Errors of the last form are faults of the
  * user's text. */
@@ -188,14 +195,14 @@ static tj_status compile_forms(tj_environment *environment, const tj_spec *spec,
         *form = forms[i];
         status = compile_whole(environment, spec, *form, names, function, messages, error);
     }
+    if (status == TJ_OK && hides_stack(function)) {
+        tj_function_clear(function);
+        tj_messages_clear(messages);
+        *form |= TJ_APART;
+        status = compile_whole(environment, spec, *form, names, function, messages, error);
+        function->apart = true;
+    }
     return status;
-}
-
-/* Returns true if the text takes stack that is freed only when its function returns, and a macro of an
- * included file hid that when the slice was put into its loop. */
-static bool hides_stack(const tj_function *function)
-{
-    return tj_unit_symbol(function->unit, "alloca") != NULL;
 }
 
 /* CHECK_CONTIGUOUS_AND_SETERROR__X() and similar macros are in the generated text; only they call
@@ -242,13 +249,6 @@ tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_functio
         goto done;
     }
     status = compile_forms(environment, spec, names, function, &form, messages, error);
-    if (status == TJ_OK && hides_stack(function)) {
-        tj_function_clear(function);
-        tj_messages_clear(messages);
-        form |= TJ_APART;
-        status = compile_whole(environment, spec, form, names, function, messages, error);
-        function->apart = true;
-    }
     if (status == TJ_COMPILE_FAILED)
         look_at_each(environment, spec, names, messages);
     else if (status == TJ_OK)

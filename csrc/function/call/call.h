@@ -129,8 +129,8 @@ void cwj_numpy_loop_run(cwj_runtime *runtime, int typeset, const cwj_operand *op
 void cwj_numpy_loop_in_python(void (*task)(void *), void *argument);
 /* Call this in such a task, with the GIL held and no exception set. Notes that slices took `ns`, and lately had these
  * named dims and strides (as in cwj_profile). May run Python code. */
-void cwj_note_lent(const cwj_call *call, const npy_intp *named, const npy_intp *strides,
-                   unsigned long long ns);
+void cwj_note_numpy_loop(const cwj_call *call, const npy_intp *named, const npy_intp *strides,
+                         unsigned long long ns);
 
 /* Returns the number of malloc() blocks that running calls hold. */
 ptrdiff_t cwj_call_blocks(void);

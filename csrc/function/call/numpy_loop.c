@@ -29,7 +29,7 @@ is_exception_pending(void)
 /* Ends the slices like a call, with the GIL held. If there is an exception, clears the floating-point flags: NumPy
  * checks them first, and its own error would replace the exception. */
 static void
-settle_lent(void *argument)
+settle_numpy_loop(void *argument)
 {
     cwj_numpy_loop *this = argument;
     cwj_watch_end(&this->watch);
@@ -49,18 +49,18 @@ run_task(cwj_numpy_loop *this)
     unsigned before = cwj_entries;
     this->accepted = this->task(this->argument, &this->frame->call);
     if (!this->accepted || cwj_entries != before || this->watch.failed) {
-        cwj_in_python(settle_lent, this);
+        cwj_in_python(settle_numpy_loop, this);
     }
 }
 
 /* Runs slices that may call all of Python. Needs the GIL. */
 static void
-run_lent_in_python(void *argument)
+run_task_in_python(void *argument)
 {
     cwj_numpy_loop *this = argument;
     if (PyErr_Occurred() == NULL) {
         this->accepted = this->task(this->argument, &this->frame->call);
-        settle_lent(this);
+        settle_numpy_loop(this);
     }
 }
 
@@ -85,7 +85,7 @@ cwj_numpy_loop_run(cwj_runtime *runtime, int typeset, const cwj_operand *operand
     if (runtime->flags & CWJ_RELEASE_GIL) {
         run_task(&this);
     } else {
-        cwj_in_python(run_lent_in_python, &this);
+        cwj_in_python(run_task_in_python, &this);
     }
     cwj_watching = this.watch.outer;
     cwj_in_numpy_loop--;
@@ -100,8 +100,8 @@ cwj_numpy_loop_in_python(void (*task)(void *), void *argument)
 }
 
 void
-cwj_note_lent(const cwj_call *call, const npy_intp *named, const npy_intp *strides,
-              unsigned long long ns)
+cwj_note_numpy_loop(const cwj_call *call, const npy_intp *named, const npy_intp *strides,
+                    unsigned long long ns)
 {
     cwj_runtime *runtime = ((const cwj_frame *)call)->runtime;
     int typeset = cwj_typeset_index(call);
