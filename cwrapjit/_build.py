@@ -27,9 +27,9 @@ class Source:
 def encode(
     who: str, sources: Any, include_dirs: Any, define_macros: Any, libraries: Any, library_dirs: Any
 ) -> tuple[Any, ...]:
-    """Checks and encodes arguments of module(). Returns bytes: sources, their texts (None: C reads the file),
-    include_dirs, define_macros, files of libraries; then all five lists as tuples of str. Messages begin with
-    `who`."""
+    """Checks and encodes arguments of module(). Returns tuples of bytes: sources, their texts (None: C reads
+    the file), include_dirs, define_macros and the library files. The last item has all five lists as tuples
+    of str. Messages begin with `who`."""
     sources = tuple(sources) if isinstance(sources, list) else sources
     given = sources if isinstance(sources, tuple) else ()
     contents = tuple(each.text if type(each) is Source else None for each in given)

@@ -2,7 +2,7 @@
 
 dlopen("libm.so") fails if that file is a linker script, or is only part of a development package; ctypes'
 finder starts a compiler. This module therefore searches as the linker and the loader do: the given folders,
-LD_LIBRARY_PATH, the loader's cache, the default folders. Without lib<name>.so itself it takes the highest
+LD_LIBRARY_PATH, the loader's cache, the default folders. In each it prefers lib<name>.so, then the highest
 version of lib<name>.so.<versions>. It skips files of other machines and follows linker scripts."""
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def _by_version(paths: Iterable[str], name: str) -> list[str]:
 
 
 def _listed_in_cache(name: str) -> list[str]:
-    """Lists the files of this library in the cache of glibc's loader, which may begin with an old table: old
-    "ld.so-1.7.0" pad | count | count * { flags key value } new "glibc-ld.so.cache1.1" | count | string bytes
-    | ... | entries | strings Offsets of strings count from the start of the new part."""
+    """Lists the files of this library in the cache of glibc's loader. It may begin with an old table:
+    "ld.so-1.7.0" pad | count | count * { flags key value }. The new one follows: "glibc-ld.so.cache1.1" |
+    count | string bytes | ... | entries | strings. Its offsets of strings count from its own start."""
     try:
         with open(_CACHE, "rb") as file:
             table = file.read()

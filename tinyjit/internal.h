@@ -326,7 +326,7 @@ tj_status tj_state_judge(const tj_state *state, tj_error *error);
 /* Frees all but *code, the code of a relocated state. The caller then owns its pages (tj_pages_free()). On
  * failure, code->memory is NULL. */
 tj_status tj_state_take_code(tj_state *state, tj_code *code, tj_error *error);
-/* Frees the rest. */
+/* Frees the state, with all that the caller has not taken. */
 void tj_state_free(tj_state *state);
 
 /* ---- compiled.c -------------------------------------------------------- */
@@ -379,7 +379,7 @@ tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *ob
                           tj_error *error);
 /* Rewrites parts that libtcc would read differently from the compiler's intention. Accepts any bytes. */
 void tj_object_settle(unsigned char *bytes, size_t size);
-/* Does both for the file object->fd, and makes the file read-only first. */
+/* Makes the file object->fd unchangeable for others, and does both for it. */
 tj_status tj_object_look(tj_object *object, tj_error *error);
 /* Appends "cwrapjit size NAME BYTES" for each function of a file that tj_object_look() accepted. */
 tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *error);

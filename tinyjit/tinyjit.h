@@ -422,8 +422,8 @@ typedef struct tj_environment_options {
     const char *const *libraries; /* as dlopen() accepts them */
     const tj_symbol *symbols; /* entry points of the embedding program, searched */
     size_t nsymbols; /* first; borrowed for the lifetime of the process */
-    /* A name with one of these prefixes ("Py", "_Py") that is not a neutral symbol calls into the embedding
-     * program. NULL-terminated, borrowed. */
+    /* A function whose name has one of these prefixes (for example "Py", "_Py") calls into the embedding program,
+     * unless its symbol is neutral. NULL-terminated, borrowed. */
     const char *const *host_prefixes;
     const char *host_data; /* or NULL: names with this prefix are data: no call */
     /* Macros that the program's headers need, defined before define_macros, in the same form. */

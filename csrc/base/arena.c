@@ -1,5 +1,5 @@
-/* arena.c: see arena.h. Each piece comes from the newest chunk, or from a new chunk if it does not
- * fit there. */
+/* arena.c: allocates pieces of memory from chunks (arena.h). Each piece comes from the newest chunk,
+ * or from a new chunk if it does not fit there. */
 #include "base/arena.h"
 
 enum {

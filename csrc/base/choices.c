@@ -1,4 +1,4 @@
-/* choices.c: see choices.h. */
+/* choices.c: parses values of options (choices.h). */
 #include "base/choices.h"
 
 #include "base/errors.h"

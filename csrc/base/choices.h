@@ -12,8 +12,8 @@ cwj_given(PyObject *value)
     return value != NULL && value != Py_None;
 }
 
-/* For PyArg_ParseTupleAndKeywords() and a list X(name, ...): the names, and a format letter for
- * each. */
+/* Applied to a list X(name, ...), these give the names and the format letters that
+ * PyArg_ParseTupleAndKeywords() needs. */
 #define CWJ_NAME(name, ...) #name,
 #define CWJ_LETTER(...) "O"
 

@@ -92,7 +92,7 @@ try_all(PyObject *key, tj_compiler *compiler, PyObject **problem)
     return found;
 }
 
-/* Returns 0, or -1 with an exception set. */
+/* Finds the compiler. Returns 0, or -1 with an exception set. */
 static int
 find_again(cwj_module_state *state)
 {

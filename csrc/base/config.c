@@ -1,9 +1,7 @@
 /* config.c: type Config, whose only instance is cwrapjit.config.
  *
- * A setting that was not assigned follows its environment variable. The variable is read at each
- * use, so it may be set late, and nothing is parsed at import. Assigning None resets a setting to
- * that.
- */
+ * A setting that was not assigned follows its environment variable, also after None was assigned to it. The
+ * variable is read at each use, so it may be set late, and nothing is parsed at import. */
 #include "base/config.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* content.c: see content.h. */
+/* content.c: pickles, copies and hashes objects by content (content.h). */
 #include "base/content.h"
 
 PyObject *

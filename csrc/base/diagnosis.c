@@ -1,7 +1,6 @@
-/* diagnosis.c: see diagnosis.h.
+/* diagnosis.c: checks C text with the system's compiler (diagnosis.h).
  *
- * A check is a job without code. Each text has its own, because a compiler stops at an error.
- */
+ * A check is a job that makes no code. Each text has its own job, because a compiler stops at an error. */
 #include "base/diagnosis.h"
 
 #include "base/compiler.h"
@@ -190,7 +189,7 @@ begin_once(cwj_module_state *state, cwj_environment *environment)
     return status;
 }
 
-/* A fork may have lost a job: this starts it again. */
+/* Returns true if the job has ended or cannot start. Starts it again if a fork has lost it. */
 static bool
 is_over(tj_job *job)
 {

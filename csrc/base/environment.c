@@ -109,7 +109,7 @@ build_environment(cwj_environment *self, const cwj_module_state *state,
     return cwj_report(who, status, &messages, &error);
 }
 
-/* text: storage for options->text. Returns 0, or -1 with an exception. */
+/* Sets options->text, for which `text` is the storage. Returns 0, or -1 with an exception. */
 static int
 take_text(const cwj_build *build, tj_environment_options *options, tj_piece *text)
 {
@@ -126,7 +126,7 @@ take_text(const cwj_build *build, tj_environment_options *options, tj_piece *tex
     return 0;
 }
 
-/* Returns 0, or -1 with an exception. */
+/* Fills a new environment. Returns 0, or -1 with an exception. */
 static int
 fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, const char *who)
 {

@@ -7,7 +7,7 @@
 
 /* Raises the exception for error and messages. Always leaves an exception set. */
 void cwj_raise(const char *who, const tj_error *error, const tj_messages *messages);
-/* Reports tinyjit's messages as an exception or as warnings. Clears both. Returns 0, or -1. */
+/* Reports tinyjit's messages as an exception or as warnings. Clears messages and error. Returns 0, or -1. */
 int cwj_report(const char *who, tj_status status, tj_messages *messages, tj_error *error);
 
 /* Raises the error of a parsed text, called `what`, with its position and a caret line. */
@@ -15,7 +15,7 @@ void cwj_raise_at(const char *who, const char *what, const tj_error *error, PyOb
 
 /* Raises an exception whose text starts with "WHO: ". Returns -1, for `return`. */
 int cwj_refuse(const char *who, PyObject *type, const char *format, ...);
-/* Raises TypeError: names what is wanted and the type of what was given. Returns -1. */
+/* Raises a TypeError that names what is wanted and the type of `given`. Returns -1. */
 int cwj_refuse_type(const char *who, const char *what, const char *wanted, PyObject *given);
 /* cwj_refuse() for a str, and with the arguments of another variadic function. */
 int cwj_refuse_by(PyObject *who, PyObject *type, const char *format, ...);
@@ -37,15 +37,16 @@ PyObject *cwj_refuse_pickle(PyObject *self, PyObject *unused);
 /* Raises CompileError for a single fault in a C text that was not compiled. */
 void cwj_raise_text(const char *file, const char *message);
 
-/* These return new exceptions, not raised: a CompileError for the errors among messages (at least
- * one), and a list with a CompileWarning for each message. NULL with another exception set. */
+/* The first returns a CompileError for the errors among messages, of which there must be at least
+ * one; the second a list with a CompileWarning for each message. Neither raises it. NULL with
+ * another exception set. */
 PyObject *cwj_compile_error(const tj_messages *messages);
 PyObject *cwj_compile_warnings(const tj_messages *messages);
 
 /* Issues Python warnings for the warnings among messages. Returns 0, or -1 if a filter turned one
  * into an exception. */
 int cwj_warn(const tj_messages *messages);
-/* The same for errors, which the system's compiler reports for code that runs anyway. */
+/* The same for errors that the system's compiler reports for code that runs anyway (in the tcc tier). */
 int cwj_warn_errors(const tj_messages *messages);
 
 /* Adds the exceptions to the extension module. Returns 0, or -1 with an exception set. */

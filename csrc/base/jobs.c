@@ -1,4 +1,4 @@
-/* jobs.c: see jobs.h. */
+/* jobs.c: starts jobs of the system's compiler and waits for them (jobs.h). */
 #include "base/jobs.h"
 
 #include "base/compiler.h"

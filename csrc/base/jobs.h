@@ -34,11 +34,12 @@ int cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who);
  * set. */
 PyObject *cwj_job_error(tj_job *job, const char *who);
 
-/* Issues the same as warnings, but only what the compiler rejects. Returns 0, or -1 with an
- * exception set, for example by a warnings filter. */
+/* Issues the compiler's errors about a failed job as warnings. Returns 0, or -1 with an exception set,
+ * for example by a warnings filter. */
 int cwj_job_warn(tj_job *job);
 
-/* The same for code that stays in its tcc tier; job is NULL if no compiler was called. */
+/* Like cwj_job_error(), for code that stays in its tcc tier. If job is NULL, no compiler was called: returns the
+ * result of cwj_compiler_error(). */
 PyObject *cwj_tier_error(cwj_module_state *state, tj_job *job, const char *who);
 #define CWJ_TIER_ERROR_DOC                                                                  \
     "Why the code stays in its tcc tier, as an exception: CompileError for what the\n"      \

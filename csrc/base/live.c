@@ -1,4 +1,4 @@
-/* live.c: see live.h. */
+/* live.c: counts living objects (live.h). */
 #include "base/live.h"
 #include "base/tuples.h"
 

@@ -4,7 +4,7 @@
 
 /* Python.h and numpy/arrayobject.h come before this file. */
 
-/* Returns 1 if it is one; 0 if not (or if numpy.ma is not imported); -1 with an exception set. */
+/* Returns 1 for a masked array, 0 for others (or if numpy.ma is not imported), -1 with an exception set. */
 static inline int
 cwj_is_masked(PyObject *object)
 {

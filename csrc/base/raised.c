@@ -1,5 +1,5 @@
-/* raised.c: see raised.h. Python 3.12 keeps the current exception as one object, earlier versions
- * as three that may not be normalised. */
+/* raised.c: takes and sets the current exception as an object (raised.h). Python 3.12 keeps it as one
+ * object, earlier versions as three that may not be normalised. */
 #include "base/raised.h"
 
 #if PY_VERSION_HEX >= 0x030C0000

@@ -13,5 +13,5 @@ void cwj_raised_set(PyObject *exception);
  * the exception was taken, are dropped, except Ctrl-C and similar ones: these are set instead, with
  * the exception as their context. */
 void cwj_raised_again(PyObject *exception, PyObject *note);
-/* If a UnicodeError is set, adds whose text it was; format is PyUnicode_FromFormat()'s. */
+/* If a UnicodeError is set, adds to its reason which string is wrong. format is PyUnicode_FromFormat()'s. */
 void cwj_raised_of(const char *format, ...);

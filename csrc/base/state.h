@@ -47,7 +47,7 @@ PyObject *cwj_ask_python(const char *module, const char *function, const char *f
  * is NULL. Returns 0, or -1 with an exception set. */
 int cwj_add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type);
 
-/* The last step of a tp_dealloc. */
+/* Frees an object, as the last step of tp_dealloc. */
 static inline void
 cwj_object_free(PyObject *op)
 {

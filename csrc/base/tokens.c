@@ -1,4 +1,4 @@
-/* tokens.c: see tokens.h. */
+/* tokens.c: offers tinyjit's lexer to Python code (tokens.h). */
 #include "base/tokens.h"
 
 typedef struct reading {

@@ -1,4 +1,4 @@
-/* watch.c: see watch.h. */
+/* watch.c: carries exceptions of Python callbacks past C code (watch.h). */
 #include "base/watch.h"
 
 _Thread_local cwj_watch *cwj_watching __attribute__((tls_model("initial-exec")));

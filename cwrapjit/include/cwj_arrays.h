@@ -1,7 +1,7 @@
 /* cwj_arrays.h: functions that the built-in types and ops of graphs call.
  *
- * Conversions of numbers and arrays, and the loops over broadcast arrays, do not depend on the graph. They are ordinary
- * code of the extension, and generated text has little more than calls of them. Users' ops may call them, too.
+ * They convert numbers and arrays and loop over broadcast arrays. They do not depend on the graph, so they are compiled
+ * into the extension, and generated text mostly calls them. Users' ops may call them, too.
  *
  * `type` is a NumPy type number such as NPY_DOUBLE. Functions that return int return 0, or -1 with an exception set. */
 #ifndef CWJ_ARRAYS_H
@@ -18,16 +18,16 @@ PyObject *cwj_scalar_make(int type, const void *value);
 
 /* Checks that the object is an aligned array of that type and rank, in native byte order. */
 int cwj_array_check(PyObject *object, int type, int ndim);
-/* Makes *array a writable array of that shape: the present one if only this graph holds it, else a new one. py is the
- * variable's py_NAME. *array is NULL or an owned reference, as after c_init or c_extract_out. */
+/* Makes *array a writable array of that shape: keeps the present one if only this graph holds it, else makes a new one.
+ * py is the variable's py_NAME. *array is NULL or an owned reference, as after c_init or c_extract_out. */
 int cwj_array_prepare(PyArrayObject **array, PyObject *py, int type, int ndim, const npy_intp *dims,
                       int fortran);
 /* Makes *array a copy of `from`, by the same rules. */
 int cwj_array_copy(PyArrayObject **array, PyObject *py, PyArrayObject *from);
-/* Makes *array the shape of an array, or of any object with an attribute `shape`. */
+/* Stores in *array the shape of an array, or of any object with an attribute `shape`, by the same rules. */
 int cwj_array_shape(PyArrayObject **array, PyObject *py, PyObject *from);
 
-/* Makes a capsule that calls free_pointer(pointer) at its end; free_pointer may be NULL. */
+/* Returns a new capsule that calls free_pointer(pointer) when it is deallocated; free_pointer may be NULL. */
 PyObject *cwj_capsule_new(void *pointer, void (*free_pointer)(void *));
 
 /* The inner loop of an elementwise op over n elements. at[0] is the result, at[k] operand k; steps are in bytes. */

@@ -29,9 +29,9 @@ static inline float cwj_half_bits_to_float(npy_half half)
     return signed_.value;
 }
 
-/* Adding to the bits below the kept ones carries into the exponent by itself, up to infinity. For subnormals the
- * processor rounds, by adding a number whose last bit is theirs. least, most, infinity and added are the bits of the
- * smallest normal half, of 2^16, of infinity, and of `adds`. */
+/* Rounding adds to the bits that are dropped; a carry then increments the exponent, up to infinity. A subnormal result
+ * is rounded by the addition of `adds`, whose last mantissa bit is worth as much as that of a subnormal half (2^-24).
+ * least, most, infinity and added are the bits of the smallest normal half, of 2^16, of infinity and of `adds`. */
 #define CWJ_TO_HALF(type, word, shift, least, most, infinity, adds, added)                         \
     static inline npy_half cwj_##type##_to_half_bits(type value)                                   \
     {                                                                                              \

@@ -70,7 +70,7 @@ static bool has_sizes(const loops *this)
     return true;
 }
 
-/* Returns true if all dims are constant. */
+/* Returns true if all core dims are constant in the variant, and all sizes are known. */
 static bool is_dense_possible(const loops *this, const tj_variant *variant)
 {
     const tj_spec *spec = this->emitter->spec;
@@ -115,7 +115,7 @@ static ptrdiff_t dense_step(const loops *this, const tj_variant *variant, int k)
            spec->windows[k].steps[spec->operands[k].ndims - 1];
 }
 
-/* For constant dims. */
+/* Returns true if no slice has more than SMALL_SLICE elements. All dims must be constant in the variant. */
 static bool has_small_slices(const loops *this, const tj_variant *variant)
 {
     for (int k = 0; k < this->emitter->spec->noperands; k++)
@@ -127,7 +127,7 @@ static bool has_small_slices(const loops *this, const tj_variant *variant)
 
 /* ---- one variant ---------------------------------------------------------------- */
 
-/* "cwj_unit_0__f" */
+/* Emits the name of the variant's function, such as "cwj_unit_0__f". */
 static void emit_name(const loops *this, const tj_variant *variant)
 {
     tj_text *out = this->emitter->out;

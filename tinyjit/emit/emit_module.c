@@ -158,7 +158,7 @@ static void emit_methods(int nspecs, const tj_spec *const *specs, const char *co
     tj_text_puts(text, "    {0, 0, 0, 0}\n};\n\n");
 }
 
-/* import_array() returns from the function that contains it. */
+/* Emits the module's Py_mod_exec. import_array1() returns from the function that contains it. */
 static void emit_exec(int nspecs, const tj_spec *const *specs, tj_text *text)
 {
     tj_text_puts(text, "static int cwj_exec(PyObject *cwj_module)\n{\n    (void)cwj_module;\n"
@@ -207,7 +207,7 @@ static bool has_include(const tj_piece *header)
     return header->text && strstr(header->text, "include");
 }
 
-/* Functions of the header get these functions, too. */
+/* Emits the functions of mathematics.h. They precede the module's header, so its functions use them, too. */
 static void emit_mathematics(const char *header, tj_text *text)
 {
     tj_text_puts(text, "\n#if defined __GNUC__ && !defined __FAST_MATH__\n");
@@ -252,7 +252,8 @@ static void emit_number_helpers(int nspecs, const tj_spec *const *specs, bool in
     }
 }
 
-/* Users compile the text with other flags, including Python's -fwrapv. The lines keep their numbers. */
+/* Hides divisors from gcc, because users compile the text with other flags, including Python's -fwrapv. Lines keep
+ * their numbers. */
 static void hide_divisors(tj_text *text, size_t start)
 {
     tj_text written = {0};

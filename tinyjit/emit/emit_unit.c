@@ -283,7 +283,7 @@ static const char checked_entries[] =
     "#define CWJ_NUMBER_WITHIN(format, limit, i) cwj_debugged_number(format, limit, "
     "CWJ_INTEGER_AND_SIGN(i))\n\n";
 
-/* Emits the text before the body. Nobody reads the text for the cc tier, so that has no legend. */
+/* Emits the text before the body. The text for the cc tier has no legend, because nobody reads it. */
 static void emit_top(tj_emitter *this)
 {
     tj_emit_own_line(this);

@@ -47,7 +47,7 @@ const char *tj_const_of(const tj_operand *operand)
 
 /* ---- the values that a snippet names --------------------------------------- */
 
-/* The header counts, too: its macros may name values. */
+/* Returns true if the snippet or the header, whose macros the snippet may use, names the value. */
 static bool wants(const tj_emitter *this, const tj_user_code *snippet, const char *prefix,
                   const char *name)
 {

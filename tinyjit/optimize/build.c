@@ -73,7 +73,7 @@ static const char self_check[] =
     "const void *cwj_check(int which)\n"
     "{ return which ? (const void *)&cwj_check_shared : (const void *)cwj_check_own; }\n";
 
-/* For urgent jobs, in assembler only. */
+/* The same for urgent jobs, in assembler only. */
 static const char quick_check[] =
 #if defined(__x86_64__)
     "\nstatic const unsigned cwj_check_own[16] __attribute((aligned(64), used)) = {0x5eed1234u, "
@@ -100,7 +100,7 @@ static bool is_sound(const tj_unit *unit)
            shared == tj_unit_symbol(unit, "cwj_check_shared") && *shared == 0x600dc0deu;
 }
 
-/* <tgmath.h> uses the name cwj_pow. */
+/* Used if mathematics.h is not: the package's <tgmath.h> calls functions such as cwj_pow. */
 static const char usual_names[] =
     "#define cwj_pow pow\n#define cwj_powf powf\n#define cwj_fmin fmin\n#define cwj_fminf fminf\n"
     "#define cwj_fmax fmax\n#define cwj_fmaxf fmaxf\n#define cwj_fdim fdim\n#define cwj_fdimf "

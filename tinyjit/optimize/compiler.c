@@ -404,7 +404,7 @@ bool tj_compiler_sees_environment(const char *text)
     return names_any(text, words);
 }
 
-/* Effects that the text cannot observe need not be preserved. */
+/* Allows the compiler to ignore errno, and to assume the usual rounding mode, if the text cannot tell. */
 static void add_blind_flags(const char *text, tj_words *words)
 {
     static const char *const errors[] = {"errno", "##", NULL};
@@ -469,8 +469,8 @@ static void add_environment(const tj_environment *environment, bool as_libtcc, t
     }
 }
 
-/* Options that report optimizations of loops on standard error. clang's remarks give no places in text from
- * standard input; its records do, if the code has debugging lines. */
+/* Options that make the compiler report loop optimizations on standard error. For text from standard input,
+ * clang's remarks have no positions; its optimization records have them if the code has line information. */
 static const char *const gcc_explains[] = {"-fopt-info-vec-optimized-missed", NULL};
 static const char *const clang_explains[] = {"-gline-tables-only",
                                              "-foptimization-record-passes=loop-vectorize", NULL};

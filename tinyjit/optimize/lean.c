@@ -46,7 +46,7 @@ static bool is_header(const char *at)
     return false;
 }
 
-/* The prelude has no blanks before a #. */
+/* Returns the end of a header that begins with #if. The prelude has no blanks before a #. */
 static const char *behind_header(const char *at)
 {
     int depth = 0;

@@ -450,7 +450,7 @@ static tj_status check_file(tj_object *object, size_t size, tj_error *error)
     return status;
 }
 
-/* Other holders of the file can then no longer change its size, nor, once it is checked, its contents. */
+/* Fixes the size of the file first and its contents before the check, so that other holders cannot change them. */
 tj_status tj_object_look(tj_object *object, tj_error *error)
 {
     if (!tj_file_fix_size(object->fd))

@@ -134,7 +134,7 @@ done:
     return standing;
 }
 
-/* Returns true for the number of one of ndims dims. */
+/* Returns true if token i is a digit that numbers one of ndims dims. */
 static bool is_axis(const tj_tokens *tokens, size_t i, int ndims)
 {
     const tj_token *token = &tokens->items[i];

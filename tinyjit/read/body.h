@@ -23,6 +23,5 @@ void tj_body_clear(tj_body *body);
 /* Returns true if the text must stand in a separate function that is not inlined: it uses alloca, setjmp or
  * computed goto. */
 bool tj_body_wants_function(const tj_tokens *tokens);
-/* Returns true if the identifier PREFIXNAME occurs only with the number of one of ndims dims in brackets
- * after it. */
+/* Returns true if "[K]" follows every occurrence of the identifier PREFIXNAME, where K numbers one of ndims dims. */
 bool tj_body_only_indexes(const tj_tokens *tokens, const char *prefix, const char *name, int ndims);

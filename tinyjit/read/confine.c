@@ -98,7 +98,7 @@ static void blame(walk *this, const tj_token *token, const char *fault)
         tj_messages_add_at(this->messages, piece, token->start, token->end, "%s", fault);
 }
 
-/* `block`: the number in a failure code. */
+/* Reports the effect if the text must not have it. block: the number in a failure code. */
 static void judge(walk *this, effect does, int block)
 {
     const char *fault = fault_of(this->text, does, block);
@@ -177,8 +177,8 @@ static void end_statement(walk *this)
 
 /* ---- names that the text must not use ----------------------------------------- */
 
-/* Returns false if there is anything but digits. Numbers that are too large for a block number are kept too
- * large. */
+/* Reads a number. Returns false if there is anything but digits. If the number is larger than any block number, so is
+ * *number. */
 static bool read_digits(const char *bytes, size_t length, long *number)
 {
     *number = 0;
@@ -251,7 +251,7 @@ static bool has_named_size(const tj_tokens *tokens, size_t open)
     return false;
 }
 
-/* name is the name of an array if this is a declaration and not an expression. */
+/* Records the array at `name` if the statement declares it after a failure code and its size contains a name. */
 static void note_array(walk *this, size_t name)
 {
     const tj_tokens *tokens = this->tokens;

@@ -87,7 +87,7 @@ static size_t skip_definition(const reader *this, size_t at, size_t end)
     return at < end ? at : end;
 }
 
-/* If no type precedes it, a name that is not a keyword is the type. It may be a macro with arguments. */
+/* Returns the index after a name that is the type, or a macro with arguments that expands to one. */
 static size_t skip_type_name(const reader *this, size_t at, size_t end)
 {
     at++;
@@ -99,7 +99,7 @@ static size_t skip_type_name(const reader *this, size_t at, size_t end)
     return is_macro ? behind : at;
 }
 
-/* typeof, with parentheses after it. */
+/* Returns true for typeof or _Atomic with parentheses after it. */
 static bool is_typeof(const tj_tokens *tokens, size_t at)
 {
     return (tj_token_word(tokens, at, TJ_TYPEOF) || tj_token_at(tokens, at, "_Atomic")) &&

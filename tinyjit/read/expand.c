@@ -118,7 +118,7 @@ static void add(run *this, tj_tokens *to, const tj_token *token)
         this->whole->failed = true;
 }
 
-/* The same for tokens that a macro creates or reads. */
+/* Adds a token that a macro creates or reads, and counts it as work. */
 static void add_counted(run *this, tj_tokens *to, const tj_token *token)
 {
     if (++this->whole->work > this->whole->most_work)
@@ -133,7 +133,7 @@ static void put_mark(run *this, tj_token_kind kind, const tj_token *place)
         &(tj_token){.kind = kind, .text = "", .start = place->start, .end = place->end});
 }
 
-/* Takes ownership of the list. */
+/* Makes these tokens the next to be read. Takes ownership of the list. */
 static void push(run *this, tj_tokens *tokens, tj_macro *from)
 {
     if (!tj_grow(&this->sources, this->count, &this->capacity, sizeof *this->sources)) {
@@ -168,7 +168,7 @@ static void clear_run(run *this)
 
 static void read_directive(run *this);
 
-/* Returns false at the end. */
+/* Reads the next token. Returns false at the end. */
 static bool next(run *this, tj_token *token)
 {
     for (; this->count > 0; pop(this)) {
@@ -239,7 +239,7 @@ static bool read_arguments(run *this, const tj_macro *to, arguments *given)
     return depth == 0;
 }
 
-/* Puts the tokens back unchanged if the parentheses are not closed. */
+/* Outputs a macro call unchanged, because its parentheses are not closed. */
 static void put_back(run *this, const tj_token *name, const arguments *given)
 {
     add(this, this->out, name);

@@ -266,7 +266,7 @@ bool tj_read_tokens(const char *text, size_t length, tj_visit_token *visit, void
     for (tj_token token = {.kind = TJ_TOKEN_NEWLINE}; complete && token.kind != TJ_TOKEN_END;) {
         token = tj_lexer_next(&lexer);
         if (token.kind == TJ_TOKEN_COMMENT || token.kind == TJ_TOKEN_BAD)
-            spell_token(&lexer, &token); /* its text is an error message until now */
+            spell_token(&lexer, &token); /* so far its text is an error message */
         bool ends = token.kind == TJ_TOKEN_NEWLINE || token.kind == TJ_TOKEN_END;
         bool begins = !ends && token.first && tj_token_is(&token, "#");
         const char *kind = begins ? "#" : ends ? "end" : kinds[token.kind];

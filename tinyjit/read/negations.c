@@ -1,8 +1,8 @@
 /* negations.c: writes -x as (-1*x) (negations.h).
  *
  * One pass over the tokens. A minus that cannot stand between two operands is unary; its operand ends as C's
- * grammar of unary expressions says. Whether (a) is a cast depends on a, and -A depends on the macro A. If
- * this is not certain, the minus stays (operands.h). */
+ * grammar of unary expressions says. Whether (a) is a cast depends on what a is, and whether A is one operand
+ * depends on the macro A. Where either is uncertain, the minus stays (operands.h). */
 #include "read/negations.h"
 
 #include "read/operands.h"

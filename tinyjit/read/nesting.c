@@ -70,7 +70,7 @@ static void clear_levels(brackets *this)
     *this = (brackets){0};
 }
 
-/* Frees the former contents of `to`. */
+/* Copies the levels, after freeing the former contents of `to`. */
 static void copy_levels(measure *this, brackets *to, const brackets *from)
 {
     clear_levels(to);

@@ -1,4 +1,4 @@
-/* operands.c: implements operands.h. */
+/* operands.c: finds the operands of a C text and inserts text around them (operands.h). */
 #include "read/operands.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static void pair(tj_operands *this)
 }
 
 enum {
-    MOST_PARAMETERS = 200 /* in a macro's list, in tokens; later ones count as other names */
+    MOST_PARAMETERS = 200 /* tokens of a macro's list; with more, any name may be a parameter */
 };
 
 /* ---- types ----------------------------------------------------------------------------- */
@@ -89,8 +89,8 @@ static bool is_type_word(const tj_operands *this, size_t i)
            tj_operands_known(this, &this->types, i);
 }
 
-/* Returns true if brackets from open to close that are not plainly a type may be one: typeof(x), enum {A}, a
- * macro(32). */
+/* Returns true if the brackets from open to close, which do not plainly contain a type, may contain one: typeof(x),
+ * enum {A}, a macro(32). */
 static bool may_be_type(const tj_operands *this, size_t open, size_t close)
 {
     for (size_t i = open + 1; i < close; i++) {

@@ -40,10 +40,9 @@ typedef enum tj_openness {
     TJ_LOOSE /* these include && || ? : = or commas; or it is not an operand */
 } tj_openness;
 
-/* Appends the text on the same lines, as mark() of each of its ranges says. It writes `opening` at each token
- * that opens something: in place of the token (replaces), or before it, once per operand. It writes ")" after
- * tokens that close something. is_concerned: returns false for a text that needs no change; NULL: every text
- * may need changes. */
+/* Appends the text on the same lines. Calls mark() for each range, to set the marks. Writes `opening` at each token
+ * that begins operands: in place of the token (replaces), or before it, once per operand. Writes ")" after tokens that
+ * end operands. is_concerned: returns false for a text that needs no change; NULL: every text may need changes. */
 void tj_operands_rewrite(const char *text, bool (*is_concerned)(const tj_operands *this),
                          void (*mark)(tj_operands *this), const char *opening, bool replaces,
                          tj_text *out);

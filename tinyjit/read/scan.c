@@ -204,7 +204,7 @@ static void check_raw(scan *this, const tj_tokens *raw)
 
 /* ---- the text after macro expansion ---------------------------------------- */
 
-/* Code under a condition may not be compiled: then libtcc must report the fault. */
+/* Checks the tokens outside all conditions. libtcc reports faults under conditions, because it knows what it skips. */
 static void check_unconditional(scan *this, const tj_tokens *tokens)
 {
     size_t conditions = 0;

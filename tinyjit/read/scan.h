@@ -3,7 +3,7 @@
 
 #include "read/expand.h"
 
-/* Words that generated text must use, as a condition: none of them is the name of a macro. */
+/* A condition for #if: true if one of the words that generated text must use is a macro. */
 #define TJ_OUR_WORDS                                                                              \
     "defined char || defined const || defined else || defined for || defined goto || defined if " \
     "|| defined int || defined return || defined sizeof || defined static || defined struct || "  \

@@ -8,8 +8,8 @@
 
 /* ---- locals with more alignment than libtcc gives ------------------------------------ */
 
-/* libtcc's frames are aligned to 16 bytes, and their locals no further. Data with static storage gets the
- * requested alignment. */
+/* libtcc aligns stack frames to 16 bytes, so locals cannot have a larger alignment. Data with static storage
+ * gets the requested alignment. */
 enum {
     MOST_ALIGNMENT = 16 /* bytes */
 };
@@ -42,10 +42,10 @@ static size_t find_aligned(const tj_tokens *tokens, size_t i, bool inside)
 
 /* ---- addresses that are written as numbers ------------------------------------------- */
 
-/* libtcc truncates such an address to 32 bits and accesses another place: `*(double *)0x7f1234567890 = 1`.
- * Some reads are also wrong, such as `1 + *(double *)0x7f1234567890`, but not through pointers that are
- * variables. On arm64 every number gives another place. We look for a number with casts and constants around
- * it, followed by an access. */
+/* libtcc truncates an address that is written as a number to 32 bits, so `*(double *)0x7f1234567890 = 1` writes
+ * to a wrong place. Some reads are wrong, too, such as `1 + *(double *)0x7f1234567890`. Accesses through pointer
+ * variables are right. On arm64 all such addresses are wrong, also small ones. We look for an expression of a
+ * number, casts and constants that is dereferenced, indexed or used with ->. */
 #if defined(__aarch64__)
 #define FARTHEST 0
 #else

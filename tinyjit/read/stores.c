@@ -187,7 +187,7 @@ static void declare(reader *this, tj_map *map, const char *name, size_t length, 
     this->failed |= !item;
 }
 
-/* parentheses: those around the declared name, which are not those of parameters. */
+/* Records a variable. parentheses: the number of those around the declared name, which do not enclose parameters. */
 static void remember(reader *this, size_t token, const char *type, size_t depth, size_t parentheses)
 {
     if (!tj_grow(&this->items, this->count, &this->capacity, sizeof *this->items)) {

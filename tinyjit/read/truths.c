@@ -11,7 +11,7 @@
 
 static const char in_front_of_expressions[] = "return case else do";
 static const char in_front_of_conditions[] = "if while for switch";
-/* These have lower precedence than || and &&, or are these; those of one byte are "([{,;?:". */
+/* Operators of the same or a lower precedence than || and &&, except those of one byte. */
 static const char lower_operators[] = "&& || = += -= *= /= %= &= |= ^= <<= >>= ...";
 
 /* ---- long double ----------------------------------------------------------------------- */

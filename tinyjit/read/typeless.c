@@ -71,7 +71,7 @@ static bool has_letter(const check *this, size_t i, char first, char last)
     return false;
 }
 
-/* Macros often have such names. */
+/* Returns true if the name has no lower-case letter. Macros often have such names. */
 static bool is_upper(const check *this, size_t i)
 {
     return !has_letter(this, i, 'a', 'z');

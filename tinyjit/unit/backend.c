@@ -275,7 +275,7 @@ static TCCState *enter(tj_state *state)
     return state->tcc;
 }
 
-/* libtcc's result is invalid if it was refused memory. */
+/* Returns `fine`, or false if libtcc was refused memory, since its result is then invalid. */
 static bool leave(tj_state *state, bool fine)
 {
     current = NULL;
@@ -292,7 +292,7 @@ tj_state *tj_state_new(void)
     return state;
 }
 
-/* More than libtcc copies before it compiles: the text once, and the macros twice. */
+/* Returns more bytes than libtcc copies before it compiles: the text once, and the macros twice. */
 static size_t size_to_set_up(const tj_environment *environment, size_t length)
 {
     size_t size = length;

@@ -85,7 +85,7 @@ static bool is_one_apart(tj_state *state, const char *first, const char *last)
     return a && b && b - a == 1;
 }
 
-/* Data can also be in special sections and in assembler text. */
+/* Returns true if the code may have writable data, which can also be in special sections and in assembler text. */
 static bool has_state(const attempt *this)
 {
     static const char *const hiding[] = {"section", "__section__", "asm", "__asm", "__asm__"};

@@ -95,7 +95,7 @@ static bool has(const char *text, const char *part)
 
 /* ---- kinds of messages --------------------------------------------------- */
 
-/* "pow redefined": other <math.h> files do not define it as a macro, so the user may. */
+/* Recognises "pow redefined". Only our <math.h> defines pow as a macro, so a user may define it. */
 static bool redefines_function(const char *text)
 {
     static const char wording[] = " redefined";
@@ -109,7 +109,7 @@ static bool redefines_function(const char *text)
     return false;
 }
 
-/* A pragma for the system's compiler, which reports unknown ones itself. */
+/* Recognises a pragma for the system's compiler, which itself reports those that it does not know. */
 static bool is_pragma_of_others(const char *text)
 {
     return !strcmp(text, "#pragma GCC ignored") || !strcmp(text, "#pragma clang ignored");

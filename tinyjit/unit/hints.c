@@ -93,7 +93,7 @@ static int line_before(const tj_piece *piece, int number, const char **start, si
     return 0;
 }
 
-/* The text ends without a semicolon: the brace belongs to the generated text. */
+/* Explains that the text ends without a semicolon. The brace in the message belongs to the generated text. */
 static bool hint_last_semicolon(const tj_message *message, const tj_piece *piece, tj_text *hint)
 {
     const char *start = NULL;
@@ -105,7 +105,7 @@ static bool hint_last_semicolon(const tj_message *message, const tj_piece *piece
     return hint->length > 0;
 }
 
-/* Smaller data reaches the limit when its memory is allocated. */
+/* Explains sizes that libtcc cannot represent. Smaller data reaches the limit when its memory is allocated. */
 static bool hint_size(const tj_message *message, tj_text *hint)
 {
     static const char bytes[] = "2 GiB and more are above any cwrapjit.config.compile_memory";
@@ -120,7 +120,7 @@ static bool hint_size(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
-/* The previous line seems to end a statement, but has no semicolon. */
+/* Explains that the previous line, which seems to end a statement, has no semicolon. */
 static bool hint_semicolon(const tj_message *message, const tj_piece *piece, tj_text *hint)
 {
     const char *start = NULL, *first = message->source ? message->source : "";
@@ -165,7 +165,7 @@ static bool hint_word(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
-/* double x[n], where n is not a parameter. */
+/* Explains "double x[n]" where n is not a parameter. */
 static bool hint_dim(const tj_message *message, tj_text *hint)
 {
     char *name = name_behind(message->text, "'");
@@ -179,7 +179,7 @@ static bool hint_dim(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
-/* In C, x ** y is x times the target of y, and x ^ y is a bit operation. */
+/* Explains powers: in C, x ** y is x times the target of y, and x ^ y is a bit operation. */
 static bool hint_power(const tj_message *message, tj_text *hint)
 {
     bool pointer = !strcmp(message->text, "pointer expected");
@@ -190,7 +190,7 @@ static bool hint_power(const tj_message *message, tj_text *hint)
     return hint->length > 0;
 }
 
-/* The function has the name of a macro of the prelude. */
+/* Explains that the function has the name of a macro of the prelude. */
 static bool hint_macro(const tj_message *message, const tj_piece *piece, tj_text *hint)
 {
     tj_tokens tokens = {0};
@@ -246,7 +246,7 @@ static const tj_operand *find_operand(const tj_spec *spec, const char *name)
     return NULL;
 }
 
-/* "item__z" and similar names of an unknown operand; or the bare name of an operand. */
+/* Explains "item__z" and similar names of an unknown operand, and the bare name of an operand. */
 static void hint_name(const tj_spec *spec, const char *name, tj_text *hint)
 {
     for (const char *const *prefix = tj_value_prefixes; !hint->length && *prefix; prefix++) {
@@ -307,7 +307,7 @@ static void hint_use(const tj_spec *spec, const tj_message *message, tj_text *hi
     }
 }
 
-/* Arithmetic with C operators on complex numbers and float16, which are structs. */
+/* Explains arithmetic with C operators on complex numbers and float16, which are structs. */
 static void hint_numbers(const tj_spec *spec, const tj_message *message, tj_text *hint)
 {
     static const char *const about[] = {"invalid operand types",

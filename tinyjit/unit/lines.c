@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Applies from `offset` up to the next mark. */
+/* The line of the code from `offset` up to the next mark. */
 typedef struct mark {
     size_t offset; /* bytes into the code */
     size_t order; /* of two marks at the same place the later one applies */

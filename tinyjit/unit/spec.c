@@ -256,7 +256,7 @@ static void check_index(const tj_operand *operand, int axis, const tj_tokens *to
                            operand->dims[axis].size == 1 ? "" : "s");
 }
 
-/* item__x( begins at i - 1. */
+/* Checks the indices of "item__x(", which begins at i - 1. */
 static void check_item(const tj_operand *operand, const tj_tokens *tokens, size_t i,
                        const tj_piece *piece, tj_messages *messages)
 {

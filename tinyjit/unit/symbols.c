@@ -81,8 +81,8 @@ const char *const tj_remembering_names[] = {
 
 /* ---- symbols of the loaded process ------------------------------------- */
 
-/* Names that were looked up; a NULL address means not found. Guarded by the compile lock. It is only a cache
- * and is emptied when it gets large. */
+/* Caches the names that were looked up; a NULL address means that a name was not found. Guarded by the compile
+ * lock. Emptied when it gets large. */
 static tj_map known;
 enum {
     MANY_NAMES = 8192
@@ -279,7 +279,7 @@ static bool is_library_address(const tj_environment *environment, const tj_symbo
 {
     for (size_t i = 0; i < environment->nlibraries; i++)
         if (tj_shared_object_symbol(environment->libraries[i], symbol->name) == symbol->address)
-            return tj_process_symbol(symbol->name, false) != symbol->address; /* libm's, say */
+            return tj_process_symbol(symbol->name, false) != symbol->address; /* e.g. libm's */
     return false;
 }
 

@@ -175,8 +175,8 @@ enum {
     NSIGNALS = sizeof(guarded_signals) / sizeof(*guarded_signals)
 };
 
-/* Other handlers to call: those installed before the first guarded call, and those that replaced
- * ours later, which call ours in turn when they are done. */
+/* Other handlers, which ours calls: the one installed before the first guarded call, and the latest
+ * one that replaced ours, which may call ours in turn. */
 static struct others {
     bool known;
     bool replaced;

@@ -1,4 +1,4 @@
-/* fence.c: see fence.h. */
+/* fence.c: places arrays between protected pages (fence.h). */
 #include "base/debug/fence.h"
 
 #include "os/address_space.h"
@@ -101,7 +101,7 @@ put_idle(char *map)
     return false;
 }
 
-/* At least the size of a slot if there are sides. */
+/* Returns the size of the mapping: at least that of a slot if there are sides. */
 static size_t
 whole_of(const cwj_fence *this)
 {

@@ -1,4 +1,4 @@
-/* patterns.c: see patterns.h. */
+/* patterns.c: fills new outputs with patterns and finds them again (patterns.h). */
 #include "base/debug/patterns.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* room.c: see room.h. A room is one mapping:
+/* room.c: allocates the memory that guarded code runs in (room.h). A room is one mapping:
  *
  *     protected, large enough that an overrun by the largest arrays ends there
  *     the stack
@@ -37,7 +37,7 @@ round_up(size_t size)
     return (size + page - 1) / page * page;
 }
 
-/* As large as the stack of the process' first thread. */
+/* Returns the size of the stack of the process' first thread, between 8 and 256 MiB; 0: no stack is used. */
 static size_t
 stack_size(void)
 {

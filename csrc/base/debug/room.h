@@ -23,7 +23,7 @@ typedef struct cwj_room {
 
 /* Returns the thread's room, created at the first call, or a new one if that is in use. NULL: no memory. */
 cwj_room *cwj_room_enter(size_t record);
-/* cleans: release most of the stack, because the code may have used much of it. */
+/* Gives the room back. cleans: releases most of the stack, because the code may have used much of it. */
 void cwj_room_leave(cwj_room *room, bool cleans);
 
 /* Runs run(argument) on the room's stack. A jump may leave it. */

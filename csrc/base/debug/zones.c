@@ -1,4 +1,4 @@
-/* zones.c: see zones.h. */
+/* zones.c: allocates new arrays with red zones around them (zones.h). */
 #include "base/debug/zones.h"
 
 #include "base/raised.h"

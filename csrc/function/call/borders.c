@@ -2,7 +2,8 @@
  *
  * Slices whose windows all lie inside their arrays run on the arrays themselves, like those of any
  * other call. The other slices are peeled off in boxes, two along each axis. The same loop runs
- * them on copies of what their windows see (gather.c). Costs are those of the inner box, if any. */
+ * them on copies of what their windows see (gather.c). The cost of a slice is measured only in the
+ * inner box, unless there is none. */
 
 enum {
     CWJ_GATHER_BYTES = 1 << 18 /* of one box, if it can be cut: stays in the cache */

@@ -77,10 +77,10 @@ void cwj_runtime_clear(cwj_runtime *runtime);
 
 /* Calls the function, by the vectorcall protocol. Returns a new reference, or NULL with an exception set: TypeError
  * (types, counts), ValueError (shapes, layout, writability), OverflowError (integers), RuntimeError (a snippet returned
- * false and raised nothing) or what a snippet raised. */
+ * false and raised nothing), what a snippet or an array-like raised, MemoryError or KeyboardInterrupt. */
 PyObject *cwj_invoke(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 
-/* Returns how many calls there were, with those that failed. Quick calls count in until_sample only. */
+/* Returns the number of calls, including those that failed. Quick calls count in until_sample only. */
 static inline long long
 cwj_calls_made(const cwj_runtime *runtime)
 {

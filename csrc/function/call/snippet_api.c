@@ -1,4 +1,4 @@
-/* snippet_api.c: replaces the functions of CPython and libc that snippets call.
+/* snippet_api.c: replaces functions of CPython and libc that raise errors and print; checks contiguity for snippets.
  *
  * A call may run its slices without the GIL, on threads that Python does not know. These entry points make that safe
  * for code that only raises errors and prints: each takes the GIL while it needs it (gil.c). */

@@ -2,13 +2,13 @@
  *
  * The next run could change two kinds of outputs: those whose code reuses the previous object (fetched), and those
  * whose C value stays in the state and shares memory with the object that Python got (kept). If reference counts show
- * that others than the graph hold the object, or it has weak references, the code does not get it again. */
+ * that something besides the graph holds the object, or if it has weak references, the code does not get it again. */
 #include "graph/run/watch.h"
 
 #include "graph/run/overwrite.h"
 #include "graph/run/storage.h"
 
-/* Moves an object that others hold from its storage to watch->object; cwj_held_restore() puts it back on failure. */
+/* If something else holds the object in the storage, moves it to watch->object. cwj_held_restore() puts it back. */
 static int
 hide_fetched(cwj_held *watch, PyObject *storage)
 {
@@ -23,7 +23,7 @@ hide_fetched(cwj_held *watch, PyObject *storage)
     return cwj_storage_put(storage, NULL);
 }
 
-/* Begins a kept output again if others have come to hold its object since the last run. */
+/* Initialises a kept output again if its object has got more references since the last run. */
 static int
 renew_kept(cwj_binding *self, const cwj_graph_plan *plan, cwj_held *watch, PyObject *storage)
 {

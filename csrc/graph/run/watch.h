@@ -3,9 +3,9 @@
 
 #include "graph/run/binding.h"
 
-/* Before a run: takes objects that others hold out of the code's reach. Returns like cwj_binding_begin(). */
+/* Before a run: hides the objects that callers hold from the code. Returns like cwj_binding_begin(). */
 int cwj_held_prepare(cwj_binding *binding, const cwj_graph_plan *plan);
-/* After a good run: remembers the objects of kept outputs. */
+/* After a successful run: remembers the objects of kept outputs. */
 void cwj_held_begin(cwj_binding *binding, const cwj_graph_plan *plan);
 /* After a failed run: puts the objects of fetched outputs back into their storages. */
 void cwj_held_restore(cwj_binding *binding, const cwj_graph_plan *plan);

@@ -1,9 +1,9 @@
 /* callback.h: lets C call Python callables.
  *
  * A kind says how the arguments and the result of a C function type are converted. Trampolines are C functions of one C
- * signature, compiled several at once. Each has a place, which names its closure. A closure is a Python callable that
- * has a place as long as it lives. Places are never freed, and reused as late as possible, so C may call a trampoline
- * at any time: if its place is free, that raises an exception. */
+ * signature, compiled several at once. Each has a place, which points to its closure. A closure is a Python callable
+ * that has a place as long as it lives. Places are never freed and are reused as late as possible. A late call
+ * therefore nearly always finds its place free and raises an exception. */
 #pragma once
 
 #include "base/watch.h"
