@@ -16,8 +16,7 @@
  *   slice = the trailing (core) dims that the prototype names
  *
  *   dims_full    [ e0 | e1 | ... | c0 | c1 ]
- *                                  ^ dims_slice points here
- */
+ *                                  ^ dims_slice points here */
 typedef struct cwj_operand {
     npy_intp ndims_full;
     const npy_intp *dims_full;

@@ -66,8 +66,7 @@ void tj_messages_move(tj_messages *to, tj_messages *from);
 bool tj_messages_copy(tj_messages *to, const tj_messages *from);
 /* Returns true if `messages` contains the same message about the same place. */
 bool tj_messages_have(const tj_messages *messages, const tj_message *one);
-/* Like tj_messages_locate(), for a generated text whose #line directives name its lines. Known columns
- * stay. */
+/* Like tj_messages_locate(), for a generated text whose #line directives name its lines. Known columns stay. */
 void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t length);
 
 /* ---- hints.c ----------------------------------------------------------- */
@@ -193,8 +192,7 @@ void tj_offer_free(tj_offer *offer); /* accepts NULL */
 
 /* Returns the embedding program's symbols. */
 const tj_map *tj_environment_symbols(const tj_environment *environment);
-/* Finds the symbol that a unit of environment uses for name. Returns false if there is none. Compile lock
- * held. */
+/* Finds the symbol that a unit of environment uses for name. Returns false if there is none. Compile lock held. */
 bool tj_environment_find(const tj_environment *environment, const char *name, bool again,
                          tj_symbol *found);
 /* Returns true if use of this symbol is a call into the embedding program. */
@@ -206,8 +204,7 @@ bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *s
 
 /* ---- mathematics.c ----------------------------------------------------- */
 
-/* Returns a function of mathematics.h, by the name that the package's <math.h> gives it ("cwj_pow"), or
- * NULL. */
+/* Returns a function of mathematics.h, by the name that the package's <math.h> gives it ("cwj_pow"), or NULL. */
 const void *tj_mathematical_function(const char *name, size_t length);
 /* Returns the usual name of the i-th of these functions ("pow"); NULL after the last. */
 const char *tj_mathematical_name(size_t i);
@@ -292,8 +289,7 @@ typedef struct tj_state tj_state;
 /* Call this after abort() was called on the big stack: ends this use of libtcc. Returns if the abort did not
  * come from libtcc. */
 void tj_state_on_abort(void);
-/* Compiles a text that defines the string `answer` and returns the string, owned. NULL if libtcc cannot
- * compile it. */
+/* Compiles a text that defines the string `answer` and returns the string, owned. NULL if libtcc cannot compile it. */
 char *tj_backend_ask(const char *text);
 /* Returns TJ_OK if libtcc can be used. */
 tj_status tj_backend_check(tj_error *error);
@@ -352,8 +348,7 @@ tj_status tj_compile_sources(tj_environment *environment, const tj_names *names,
 tj_status tj_check_values(const tj_environment *environment, const tj_piece *source,
                           tj_messages *messages, tj_error *error);
 
-/* Compiles the input of tj_compile() or, if text is NULL, of tj_compile_sources(), to an object with
- * debugging data. */
+/* Compiles the input of tj_compile() or, if text is NULL, of tj_compile_sources(), to an object with debugging data. */
 tj_status tj_compile_to_file(const tj_environment *environment, const char *text, int fd,
                              tj_error *error);
 
@@ -454,18 +449,16 @@ const void *tj_compiler_symbol(const char *name);
 /* Creates the files and writes text to the first. After a failure, all descriptors are -1. */
 tj_status tj_pipework_open(tj_pipework *files, const char *text, size_t length, tj_error *error);
 void tj_pipework_close(tj_pipework *files);
-/* Runs the command with an environment (NULL: none) until it ends, for `seconds` at most, or until given_up()
- * returns true. Also returns TJ_OK if the exit status is unknown; the object then shows whether it
- * succeeded. */
+/* Runs the command with an environment (NULL: none) until it ends, for `seconds` at most, or until given_up() returns
+ * true. Also returns TJ_OK if the exit status is unknown; the object then shows whether it succeeded. */
 tj_status tj_process_run(char *const *words, char *const *variables, const tj_pipework *files,
                          double seconds, bool (*given_up)(void *context), void *context,
                          tj_error *error);
 
 /* ---- objections.c -------------------------------------------------------- */
 
-/* Appends the compiler's messages from a file, with the lines of the text that they refer to: errors; also
- * warnings, if the job asks for them. For checks it drops messages about generated text and about unused
- * names. */
+/* Appends the compiler's messages from a file, with the lines of the text that they refer to: errors; also warnings, if
+ * the job asks for them. For checks it drops messages about generated text and about unused names. */
 void tj_objections_read(int fd, const tj_text *compiled, tj_job_kind job, tj_messages *messages);
 
 /* Appends the compiler's output, a megabyte at most. */
@@ -494,8 +487,7 @@ typedef struct tj_build {
     bool urgent;
 } tj_build;
 
-/* Copies all. Call it in a thread while no other thread changes the environment. Returns false if out of
- * memory. */
+/* Copies all. Call it in a thread while no other thread changes the environment. Returns false if out of memory. */
 bool tj_build_init(tj_build *build, tj_environment *environment, const char *text,
                    const tj_job_options *options);
 void tj_build_clear(tj_build *build);

@@ -104,9 +104,8 @@ typedef struct {
     double high, low;
 } cwj_pair;
 
-/* Returns x * y - product, where product = x * y is rounded. It is exact except for overflow and underflow.
- * Source: Dekker, A floating-point technique for extending the available precision, Numerische Mathematik 18,
- * 1971. */
+/* Returns x * y - product, where product = x * y is rounded. It is exact except for overflow and underflow. Source:
+ * Dekker, A floating-point technique for extending the available precision, Numerische Mathematik 18, 1971. */
 CWJ_INLINE double cwj_rest_of_product(double x, double y, double product)
 {
     double a = 0x1.0000002p27 * x, b = 0x1.0000002p27 * y;
@@ -152,10 +151,9 @@ CWJ_INLINE double cwj_plain_power(double x, int n)
 #undef CWJ_PLAIN_TIMES
 #undef CWJ_LADDER
 
-/* Requires 0 < |n| <= CWJ_LARGEST_POWER. Intermediate results have twice the digits, so the result is rounded
- * once, except for results below DBL_MIN. Very large and very small numbers are first scaled towards 1 by
- * powers of 2, and the result is scaled back. So an intermediate value overflows or underflows only if the
- * result does. */
+/* Requires 0 < |n| <= CWJ_LARGEST_POWER. Intermediate results have twice the digits, so the result is rounded once,
+ * except for results below DBL_MIN. Very large and very small numbers are first scaled towards 1 by powers of 2, and
+ * the result is scaled back. So an intermediate value overflows or underflows only if the result does. */
 CWJ_INLINE double cwj_whole_power(double x, int n)
 {
     if (n == 1 || n == 2)

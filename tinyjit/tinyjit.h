@@ -92,8 +92,7 @@ tj_status tj_fail(tj_error *error, tj_status status, const char *format, ...)
 
 /* ---- text -------------------------------------------------------------- */
 
-/* A growing string. If an allocation fails, `failed` is set and later appends do nothing: check it once at
- * the end. */
+/* A growing string. If an allocation fails, `failed` is set and later appends do nothing: check it once at the end. */
 typedef struct tj_text {
     char *data; /* NUL-terminated after the first append, else NULL */
     size_t length;
@@ -152,13 +151,12 @@ void tj_messages_locate(tj_messages *messages, const tj_piece *piece);
 /* Settings and symbols that the functions of a module share. It copies the parts that it owns. */
 typedef struct tj_environment tj_environment;
 
-/* Refuses texts that libtcc cannot handle: NUL bytes; unbalanced brackets outside directives; nesting deeper
- * than TJ_MAX_NESTING brackets or 5000 operators and unfinished statements, also if macros of the text create
- * it; macros that expand a small text to more than a million tokens; unterminated strings and comments;
- * thread locals; text over TJ_MAX_TEXT bytes; declarations without a type, which C once took for int. Appends
- * one error message per fault (usually one) and returns TJ_OK or TJ_COMPILE_FAILED. The environment's macros
- * (NULL: none) are defined before the text. is_part: generated text follows, so the text must not define C
- * keywords as macros. */
+/* Refuses texts that libtcc cannot handle: NUL bytes; unbalanced brackets outside directives; nesting deeper than
+ * TJ_MAX_NESTING brackets or 5000 operators and unfinished statements, also if macros of the text create it; macros
+ * that expand a small text to more than a million tokens; unterminated strings and comments; thread locals; text over
+ * TJ_MAX_TEXT bytes; declarations without a type, which C once took for int. Appends one error message per fault
+ * (usually one) and returns TJ_OK or TJ_COMPILE_FAILED. The environment's macros (NULL: none) are defined before the
+ * text. is_part: generated text follows, so the text must not define C keywords as macros. */
 #define TJ_MAX_NESTING 256
 #define TJ_MAX_TEXT ((size_t)16 << 20)
 tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece, bool is_part,
@@ -353,8 +351,7 @@ typedef struct tj_profile {
     bool known;             /* false: nothing is known; the other members are not read */
     bool contiguous;        /* the slices of every operand are C-contiguous */
     const ptrdiff_t *named; /* one per named dim, in elements; -1: varies */
-    /* In bytes: one step from slice to slice per operand, then the core strides of all operands. NULL: they
-     * vary. */
+    /* In bytes: one step from slice to slice per operand, then the core strides of all operands. NULL: they vary. */
     const ptrdiff_t *strides;
 } tj_profile;
 
@@ -367,11 +364,10 @@ typedef struct tj_running {
     const void *const *loops; /* the current loops, one per type set; all other calls use them */
 } tj_running;
 
-/* Appends the C text of only a function's loops, for the system's compiler: header, cookie, extra arguments,
- * slice snippets, and loops in variants for unit strides, for scalars and for the profiles (one per type set,
- * or NULL). Needs the prelude before it. Defines "cwj_loops__NAME", an array of one cwj_loop* per type set.
- * all_names: uses the form TJ_ALL_NAMES. running: emits only the variant that this call uses; NULL: emits
- * everything. */
+/* Appends the C text of only a function's loops, for the system's compiler: header, cookie, extra arguments, slice
+ * snippets, and loops in variants for unit strides, for scalars and for the profiles (one per type set, or NULL). Needs
+ * the prelude before it. Defines "cwj_loops__NAME", an array of one cwj_loop* per type set. all_names: uses the form
+ * TJ_ALL_NAMES. running: emits only the variant that this call uses; NULL: emits everything. */
 tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, const tj_running *running,
                         bool all_names, tj_text *text);
 
@@ -456,8 +452,7 @@ bool tj_environment_compiled(const tj_environment *environment, const char *name
 tj_status tj_compile(tj_environment *environment, const char *text, const tj_names *names,
                      tj_unit **unit, tj_messages *messages, tj_error *error);
 void *tj_unit_symbol(const tj_unit *unit, const char *name); /* borrowed; NULL: not there */
-/* Returns true if the unit calls into the embedding program through symbols that are not neutral
- * (host_prefixes). */
+/* Returns true if the unit calls into the embedding program through symbols that are not neutral (host_prefixes). */
 bool tj_unit_uses_host(const tj_unit *unit);
 /* Returns true if the unit or the sources that it uses hold writable data. The result of a slice may then
  * depend on earlier slices. */
@@ -470,8 +465,7 @@ void tj_unit_free(tj_unit *unit);
 /* Returns the text of the prelude, and that of mathematics.h. Static. */
 const char *tj_prelude(void);
 const char *tj_mathematics(void);
-/* Return the texts of the package's <complex.h>, <cwj_half.h> and <cwj_extremes.h>, for emitted modules.
- * Static. */
+/* Return the texts of the package's <complex.h>, <cwj_half.h> and <cwj_extremes.h>, for emitted modules. Static. */
 const char *tj_complex(void);
 const char *tj_half(void);
 const char *tj_extremes(void);
@@ -487,10 +481,9 @@ typedef struct tj_anchor {
 /* Maps the instructions of a unit to source lines. */
 typedef struct tj_lines tj_lines;
 
-/* Compiles the text of a unit again to learn its lines (NULL: the sources of the environment). Source lines
- * are shown from `shown` if it is not NULL, else from the text; #line directives count. anchors lists some
- * functions of the unit and their addresses in memory; unknown names are ignored. Takes as long as
- * tj_compile() took. */
+/* Compiles the text of a unit again to learn its lines (NULL: the sources of the environment). Source lines are shown
+ * from `shown` if it is not NULL, else from the text; #line directives count. anchors lists some functions of the unit
+ * and their addresses in memory; unknown names are ignored. Takes as long as tj_compile() took. */
 tj_status tj_lines_new(const tj_environment *environment, const char *text, const char *shown,
                        const tj_anchor *anchors, tj_lines **lines, tj_error *error);
 void tj_lines_free(tj_lines *lines); /* call this before you free the code */
@@ -498,8 +491,7 @@ void tj_lines_free(tj_lines *lines); /* call this before you free the code */
  * live tj_lines. is_return: address is a return address, so the call before it is meant. Returns false if the
  * line is unknown. */
 bool tj_lines_find(const void *address, bool is_return, tj_messages *place);
-/* Creates the lines of the environment's sources, if there are sources and the lines can still be
- * determined. */
+/* Creates the lines of the environment's sources, if there are sources and the lines can still be determined. */
 void tj_environment_lines(tj_environment *environment, const char *shown);
 
 /* ---- the pipeline ------------------------------------------------------ */
@@ -670,11 +662,10 @@ tj_status tj_compiler_find(const char *wanted, const char *path, tj_compiler *co
                            tj_error *error);
 void tj_compiler_clear(tj_compiler *compiler);
 
-/* One text for the system's compiler: it is queued, compiled by a process to an object in memory, loaded and
- * bound. Background threads start jobs in the order of tj_job_start(), as many at a time as
- * tj_optimizer_set_limits() allows. The owner of a job and the thread that runs it share the job. Only
- * tj_job_wait() waits for it. A forked child has no such threads: jobs that were queued or running start
- * again there when the child starts or waits for a job. */
+/* One text for the system's compiler: it is queued, compiled by a process to an object in memory, loaded and bound.
+ * Background threads start jobs in the order of tj_job_start(), as many at a time as tj_optimizer_set_limits() allows.
+ * The owner of a job and the thread that runs it share the job. Only tj_job_wait() waits for it. A forked child has no
+ * such threads: jobs that were queued or running start again there when the child starts or waits for a job. */
 typedef struct tj_job tj_job;
 
 typedef enum tj_job_state {
@@ -732,8 +723,7 @@ void tj_job_free(tj_job *job);
  * Flags that depend on the text or on the environment are not included. */
 char *tj_optimizer_flags(bool fastmath);
 
-/* Sets how many compiler processes run at a time (default 1), and how many seconds one may take (default
- * 60). */
+/* Sets how many compiler processes run at a time (default 1), and how many seconds one may take (default 60). */
 void tj_optimizer_set_limits(int processes, double seconds);
 /* Waits until no job is queued or running. */
 void tj_optimizer_settle(void);

@@ -1,8 +1,7 @@
 /* arena.h: allocates memory in pieces and frees all of it at once.
  *
- * A definition needs a few dozen small arrays and strings that live as long as the function.
- * Initialise the struct with zeros; clearing it frees everything.
- */
+ * A definition needs a few dozen small arrays and strings that live as long as the function. Initialise the struct with
+ * zeros; clearing it frees everything. */
 #pragma once
 
 #include "base/api.h"

@@ -1,10 +1,8 @@
-/* arithmetic.h: computes lengths of arrays as C does, and reports an error if C leaves the result
- * undefined. Functions (call/output_dims.c) and libraries (library/call/evaluate.c) share this
- * rule.
+/* arithmetic.h: computes lengths of arrays as C does, and reports an error if C leaves the result undefined. Functions
+ * (call/output_dims.c) and libraries (library/call/evaluate.c) share this rule.
  *
- * An expression is a list of steps for a stack machine (abi.h). The code that created the list has
- * checked that no operand is missing and that the stack is large enough.
- */
+ * An expression is a list of steps for a stack machine (abi.h). The code that created the list has checked that no
+ * operand is missing and that the stack is large enough. */
 #pragma once
 
 /* numpy/arrayobject.h and stdbool.h come before this file. */

@@ -26,8 +26,7 @@ typedef struct {
 
 /* ---- values that NumPy reports --------------------------------------------- */
 
-/* Returns the attribute as an integer, or -1 with an exception set; the attribute may be -1,
- * too. */
+/* Returns the attribute as an integer, or -1 with an exception set; the attribute may be -1, too. */
 static npy_intp
 number_of(PyObject *object, const char *name)
 {

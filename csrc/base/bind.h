@@ -68,8 +68,7 @@ cwj_refuse_missing(const cwj_signature_names *names, int i, PyObject *name)
             : PyUnicode_FromFormat("missing required keyword-only argument '%S'", name));
 }
 
-/* Returns the index of a name (identity is tested first), -1 if there is none, or -2 with an
- * exception set. */
+/* Returns the index of a name (identity is tested first), -1 if there is none, or -2 with an exception set. */
 static inline int
 cwj_find_name(const cwj_signature_names *names, PyObject *name)
 {

@@ -34,8 +34,7 @@ enum {
     CWJ_MAX_PROCESSES = 64 /* compilers at the same time */
 }; /* CWJ_THREADS_AUTO is in abi.h */
 
-/* All of these start messages with `who`, and return the value, or -1 with TypeError or
- * ValueError. */
+/* All of these start messages with `who`, and return the value, or -1 with TypeError or ValueError. */
 
 /* Returns the index of value in choices[0..count-1]. */
 int cwj_parse_choice(PyObject *value, const char *const *choices, int count, const char *who,

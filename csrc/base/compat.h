@@ -1,16 +1,14 @@
 /* compat.h: provides functions of newer CPythons, under our own names, for all supported versions.
  *
- * Names with a leading underscore are private to CPython and may disappear in any version. The ones
- * that we need because an old version has no public function are used only here. The list in
- * test_versions.py names each one with its reason.
- */
+ * Names with a leading underscore are private to CPython and may disappear in any version. The ones that we need
+ * because an old version has no public function are used only here. The list in test_versions.py names each one with
+ * its reason. */
 #pragma once
 
 /* Python.h and stdbool.h come before this file: m.write() embeds it. */
 
-/* Returns 1 and stores a new reference in *value; 0 if there is no such attribute; -1 with an
- * exception set. In the last two cases *value is NULL. Before 3.13 it creates and drops an
- * AttributeError. */
+/* Returns 1 and stores a new reference in *value; 0 if there is no such attribute; -1 with an exception set. In the
+ * last two cases *value is NULL. Before 3.13 it creates and drops an AttributeError. */
 static inline int
 cwj_optional_attribute(PyObject *object, PyObject *name, PyObject **value)
 {

@@ -1,9 +1,7 @@
 /* compiler.c: finds the system's compiler, once for all functions.
  *
- * os.environ may change at any time, so we read all variables that decide with the GIL held, and
- * keep them together with the result. Checking them again costs four comparisons. No process is
- * started here.
- */
+ * os.environ may change at any time, so we read all variables that decide with the GIL held, and keep them together
+ * with the result. Checking them again costs four comparisons. No process is started here. */
 #include "base/compiler.h"
 
 #include <stdlib.h>

@@ -3,11 +3,10 @@
 
 #include "base/state.h"
 
-/* Returns the compiler in use. If cwrapjit.config or $CWRAPJIT_CC names one, no other is tried.
- * Otherwise it is the first that exists of $CC, cc, gcc, clang and the package ziglang. It is
- * looked up again if one of these settings or $PATH has changed. The result is borrowed until the
- * next call. It is NULL if there is none. Then an exception is set only if Python code that ran
- * here raised it, for example the handler of a signal. */
+/* Returns the compiler in use. If cwrapjit.config or $CWRAPJIT_CC names one, no other is tried. Otherwise it is the
+ * first that exists of $CC, cc, gcc, clang and the package ziglang. It is looked up again if one of these settings or
+ * $PATH has changed. The result is borrowed until the next call. It is NULL if there is none. Then an exception is set
+ * only if Python code that ran here raised it, for example the handler of a signal. */
 const tj_compiler *cwj_compiler_find(cwj_module_state *state);
 
 /* {"compiler": [word, ...] or None, "problem": str or None, "flags": str, "fastmath flags": str,

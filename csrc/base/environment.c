@@ -1,8 +1,7 @@
 /* environment.c: creates a tj_environment from module()'s arguments that concern C.
  *
- * Python encodes paths and macros as bytes, and finds the libraries (cwrapjit/_build.py). The bytes
- * live until the sources are compiled; the tj_environment has its own copies.
- */
+ * Python encodes paths and macros as bytes, and finds the libraries (cwrapjit/_build.py). The bytes live until the
+ * sources are compiled; the tj_environment has its own copies. */
 #include "base/environment.h"
 
 #include "base/diagnosis.h"

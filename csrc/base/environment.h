@@ -40,8 +40,7 @@ typedef struct cwj_environment {
     bool checks_begun, checks_told;
 } cwj_environment;
 
-/* Compiles the sources without the GIL. Messages start with `who`. Returns NULL with an exception
- * set on error. */
+/* Compiles the sources without the GIL. Messages start with `who`. Returns NULL with an exception set on error. */
 cwj_environment *cwj_environment_new(cwj_module_state *state, const cwj_build *build,
                                      const char *who);
 cwj_environment *cwj_environment_ref(cwj_environment *environment);

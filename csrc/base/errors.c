@@ -1,10 +1,8 @@
 /* errors.c: turns tinyjit's reports into exceptions; no other file does.
  *
- * A compile error is a SyntaxError with all its fields, so tracebacks and notebooks show the C line
- * with a caret. If several bodies are wrong, the exception is that of the first; `errors` lists all
- * faults. Since Python 3.11 the others are also notes, which a plain traceback prints.
- * cwrapjit/_errors.py creates the exceptions.
- */
+ * A compile error is a SyntaxError with all its fields, so tracebacks and notebooks show the C line with a caret. If
+ * several bodies are wrong, the exception is that of the first; `errors` lists all faults. Since Python 3.11 the others
+ * are also notes, which a plain traceback prints. cwrapjit/_errors.py creates the exceptions. */
 #include "base/errors.h"
 #include "base/tuples.h"
 #include "os/address_space.h"

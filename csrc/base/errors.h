@@ -25,9 +25,8 @@ PyObject *cwj_refusal(const char *who, PyObject *type, const char *format, ...);
 /* Raises an exception object; steals it. NULL: an exception is already set. Returns -1. */
 int cwj_raise_object(PyObject *exception);
 
-/* Clears the exception that is set if it is of one of these types (ended by NULL), and returns
- * true. Otherwise it stays set, because the caller must not swallow, for example, a signal
- * handler's exception. */
+/* Clears the exception that is set if it is of one of these types (ended by NULL), and returns true. Otherwise it stays
+ * set, because the caller must not swallow, for example, a signal handler's exception. */
 bool cwj_clear_expected(PyObject *type, ...) __attribute__((sentinel));
 
 /* Method __reduce__ of types that cannot be pickled: raises TypeError. Without it, pickle's oldest
@@ -37,14 +36,12 @@ PyObject *cwj_refuse_pickle(PyObject *self, PyObject *unused);
 /* Raises CompileError for a single fault in a C text that was not compiled. */
 void cwj_raise_text(const char *file, const char *message);
 
-/* The first returns a CompileError for the errors among messages, of which there must be at least
- * one; the second a list with a CompileWarning for each message. Neither raises it. NULL with
- * another exception set. */
+/* The first returns a CompileError for the errors among messages, of which there must be at least one; the second a
+ * list with a CompileWarning for each message. Neither raises it. NULL with another exception set. */
 PyObject *cwj_compile_error(const tj_messages *messages);
 PyObject *cwj_compile_warnings(const tj_messages *messages);
 
-/* Issues Python warnings for the warnings among messages. Returns 0, or -1 if a filter turned one
- * into an exception. */
+/* Issues Python warnings for the warnings among messages. Returns 0, or -1 if a filter turned one into an exception. */
 int cwj_warn(const tj_messages *messages);
 /* The same for errors that the system's compiler reports for code that runs anyway (in the tcc tier). */
 int cwj_warn_errors(const tj_messages *messages);

@@ -11,8 +11,7 @@ bool cwj_job_start(const cwj_module_state *state, tj_job *job);
  * Returns 1 if it is ready, 0 if not, -1 with an exception set (Ctrl-C). */
 int cwj_job_wait(tj_job *job, double seconds);
 
-/* Parses the arguments of a method wait(timeout=None), for cwj_job_wait(). Returns 0, or -1 with an
- * exception. */
+/* Parses the arguments of a method wait(timeout=None), for cwj_job_wait(). Returns 0, or -1 with an exception. */
 int cwj_wait_parse(double *seconds, PyObject *args, PyObject *kwargs);
 #define CWJ_WAIT_DOC(whole)                                                                 \
     "wait($self, /, timeout=None)\n--\n\n"                                                  \
@@ -29,9 +28,8 @@ int cwj_job_raise(tj_job *job, const char *who);
 /* Does both. Returns 0 if the job is ready, or -1 with an exception set. */
 int cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who);
 
-/* Returns why the job failed, as an exception that is not raised: CompileError if the compiler
- * rejects the text, otherwise RuntimeError. None if it has not failed. NULL with another exception
- * set. */
+/* Returns why the job failed, as an exception that is not raised: CompileError if the compiler rejects the text,
+ * otherwise RuntimeError. None if it has not failed. NULL with another exception set. */
 PyObject *cwj_job_error(tj_job *job, const char *who);
 
 /* Issues the compiler's errors about a failed job as warnings. Returns 0, or -1 with an exception set,

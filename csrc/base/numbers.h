@@ -1,14 +1,13 @@
 /* numbers.h: converts Python numbers to C numbers, by the same rule for all front ends.
  *
- * Python's own numbers are weak: bool, int, float, complex and derived types become any type of
- * their kind or of a wider kind. An int that the type cannot represent exactly raises
- * OverflowError; floats are rounded, and become infinite with NumPy's warning.
+ * Python's own numbers are weak: bool, int, float, complex and derived types become any type of their kind or of a
+ * wider kind. An int that the type cannot represent exactly raises OverflowError; floats are rounded, and become
+ * infinite with NumPy's warning.
  *
- * NumPy's scalars and arrays without dims are strong: their dtype must cast safely, and an integer
- * must also keep its value. Everything else raises TypeError.
+ * NumPy's scalars and arrays without dims are strong: their dtype must cast safely, and an integer must also keep its
+ * value. Everything else raises TypeError.
  *
- * The calls of functions include this file, and m.write() embeds its text.
- */
+ * The calls of functions include this file, and m.write() embeds its text. */
 #pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
@@ -165,8 +164,7 @@ cwj_is_exact(double value, int type_num)
 
 #define CWJ_EXACT_IN_DOUBLE (1LL << 53)
 
-/* Stores an int above the range of long long in an integer type; only the largest type can hold
- * it. */
+/* Stores an int above the range of long long in an integer type; only the largest type can hold it. */
 static inline cwj_fit
 cwj_store_large_integer(PyObject *number, int type_num, void *target)
 {
@@ -243,8 +241,7 @@ cwj_is_python_number(PyObject *object)
             !PyArray_IsScalar(object, Generic));
 }
 
-/* Stores a Python number as a C number of NumPy's type type_num. Runs no Python code and sets no
- * exception. */
+/* Stores a Python number as a C number of NumPy's type type_num. Runs no Python code and sets no exception. */
 static inline cwj_fit
 cwj_store_weak(PyObject *number, int type_num, void *target)
 {

@@ -1,5 +1,4 @@
-/* watch.h: carries exceptions of Python callbacks past C code, to the Python call that runs the C
- * code. */
+/* watch.h: carries exceptions of Python callbacks past C code, to the Python call that runs the C code. */
 #pragma once
 
 #include <Python.h>
@@ -17,8 +16,7 @@ typedef struct cwj_watch {
 
 /* The innermost call of this thread; NULL: none. */
 extern _Thread_local cwj_watch *cwj_watching __attribute__((tls_model("initial-exec")));
-/* Becomes true with the first closure, and stays so because C may call a freed one. Calls before
- * that need no watch. */
+/* Becomes true with the first closure, and stays so because C may call a freed one. Calls before that need no watch. */
 extern bool cwj_has_closures;
 
 static inline void

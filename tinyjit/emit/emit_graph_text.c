@@ -123,8 +123,7 @@ static size_t measure(const tj_piece *piece, int *first, int *behind)
     return least;
 }
 
-/* Returns true if the text must keep its indentation: backslashes join its lines, or it contains #line
- * directives. */
+/* Returns true if the text must keep its indentation: backslashes join its lines, or it contains #line directives. */
 static bool keeps_lines(const tj_piece *piece)
 {
     if (tj_bytes_hold(piece->text, piece->length, "\n#line "))
@@ -168,9 +167,8 @@ void tj_graph_numbered(tj_graph_emitter *this, const tj_piece *piece)
     }
 }
 
-/* Returns true if the last token of the text ends a statement or a declaration. If not, something is written
- * after it under the text's name, so that an unfinished `if (x)` or a missing semicolon is an error in the
- * text itself. */
+/* Returns true if the last token of the text ends a statement or a declaration. If not, something is written after it
+ * under the text's name, so that an unfinished `if (x)` or a missing semicolon is an error in the text itself. */
 static bool is_complete(const tj_piece *piece)
 {
     bool complete = true, directive = false;

@@ -56,8 +56,7 @@ typedef struct use {
     bool calls, own, failed;
 } use;
 
-/* Returns true if the text declares the name: `double cabs(...)` or `#define cabs(...)`, but not `return
- * cabs(...)`. */
+/* Returns true if the text declares the name: `double cabs(...)` or `#define cabs(...)`, but not `return cabs(...)`. */
 static bool is_declared(const tj_tokens *tokens, size_t i)
 {
     return i > 0 && tokens->items[i - 1].kind == TJ_TOKEN_NAME &&

@@ -1,18 +1,17 @@
 /* emit_loops.c: writes the loops of one type set for the system's compiler.
  *
- * The snippet is an inline function that is written once (or a function that is called, if its text takes
- * stack that is freed only when the function returns: body.c). The loops around it come in variants. Each
- * variant is a function in which something is constant: the steps from slice to slice, strides, or dims. The
- * exported loop tests the properties of the call, the cheapest first, and runs the first variant that fits;
- * the last ones always fit.
+ * The snippet is an inline function that is written once (or a function that is called, if its text takes stack that is
+ * freed only when the function returns: body.c). The loops around it come in variants. Each variant is a function in
+ * which something is constant: the steps from slice to slice, strides, or dims. The exported loop tests the properties
+ * of the call, the cheapest first, and runs the first variant that fits; the last ones always fit.
  *
- * Operands are parameters that are restrict in every variant except "aliased": the call path excludes
- * overlap, except that an input and an output may be exactly the same view if that is allowed. Their
- * addresses are then equal, and the loop runs a "same" variant, in which both are one pointer, or "aliased".
- * A cookie may keep the address of an output, through which a later slice reads; then nothing is restrict.
+ * Operands are parameters that are restrict in every variant except "aliased": the call path excludes overlap, except
+ * that an input and an output may be exactly the same view if that is allowed. Their addresses are then equal, and the
+ * loop runs a "same" variant, in which both are one pointer, or "aliased". A cookie may keep the address of an output,
+ * through which a later slice reads; then nothing is restrict.
  *
- * The text for a running call has only the variant that this call needs. For all other calls, its loop calls
- * the current loop of the tcc tier, whose address is a constant in the text. */
+ * The text for a running call has only the variant that this call needs. For all other calls, its loop calls the
+ * current loop of the tcc tier, whose address is a constant in the text. */
 #include <stdint.h>
 #include <string.h>
 

@@ -200,8 +200,7 @@ static void emit_header(const tj_piece *header, tj_text *text)
     tj_text_puts(text, "\n\n");
 }
 
-/* Returns true if a line of the header includes a file. Macros of that file may name values that no snippet
- * names. */
+/* Returns true if a line of the header includes a file. Macros of that file may name values that no snippet names. */
 static bool has_include(const tj_piece *header)
 {
     return header->text && strstr(header->text, "include");

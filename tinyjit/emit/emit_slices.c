@@ -1,12 +1,11 @@
 /* emit_slices.c: writes the user's snippets, and the loops that run slices.
  *
- * A snippet becomes the body of a separate function, whose parameters are only the values that it names.
- * libtcc never inlines, so one call per slice would take longer than many slices do. A slice whose text runs
- * to its last `return true;` (body.c) is therefore written into the loop itself. That loop consists of a
- * label and a goto, so that a stray `break` is an error as it is in a function. `return` is a macro there
- * that does not compile, so a return in a macro of the user is an error, too; define.c then uses the form
- * with functions. Variants for unit strides were measured and omitted: they gain 2 to 11 % for twice the text
- * to compile. */
+ * A snippet becomes the body of a separate function, whose parameters are only the values that it names. libtcc never
+ * inlines, so one call per slice would take longer than many slices do. A slice whose text runs to its last `return
+ * true;` (body.c) is therefore written into the loop itself. That loop consists of a label and a goto, so that a stray
+ * `break` is an error as it is in a function. `return` is a macro there that does not compile, so a return in a macro
+ * of the user is an error, too; define.c then uses the form with functions. Variants for unit strides were measured and
+ * omitted: they gain 2 to 11 % for twice the text to compile. */
 
 #include "emit/emit.h"
 

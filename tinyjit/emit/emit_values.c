@@ -1,17 +1,16 @@
 /* emit_values.c: writes the values that a snippet names, and its accessors.
  *
- * The parameters of a snippet's function are only the values that the snippet names. A value has the same
- * name in the snippet and in the loop that passes it. If names may be hidden (## in a macro, macros of an
- * included file), all values are passed.
+ * The parameters of a snippet's function are only the values that the snippet names. A value has the same name in the
+ * snippet and in the loop that passes it. If names may be hidden (## in a macro, macros of an included file), all
+ * values are passed.
  *
- * A snippet that is written into the loop gets the values as locals of the loop. A snippet may change a
- * parameter for one slice, but it must not change a local for all later slices, so the locals are const, or
- * set again for each slice. A compiler that keeps no value in a register loads each from the stack at every
- * use. Strides are therefore scalars, and dims that are only indexed are a local array, so that each use is
- * one load.
+ * A snippet that is written into the loop gets the values as locals of the loop. A snippet may change a parameter for
+ * one slice, but it must not change a local for all later slices, so the locals are const, or set again for each slice.
+ * A compiler that keeps no value in a register loads each from the stack at every use. Strides are therefore scalars,
+ * and dims that are only indexed are a local array, so that each use is one load.
  *
- * np.bool_ is _Bool, but its memory can hold any byte, which a _Bool must not. Inputs are therefore read as
- * bytes and converted; operands that are both input and output are set to 0 or 1 first. */
+ * np.bool_ is _Bool, but its memory can hold any byte, which a _Bool must not. Inputs are therefore read as bytes and
+ * converted; operands that are both input and output are set to 0 or 1 first. */
 #include <string.h>
 
 #include "emit/emit.h"
@@ -194,8 +193,7 @@ static void emit_geometry_local(tj_emitter *this, const tj_user_code *snippet, i
                        !strcmp(geometry->type, "const int ") ? "(int)" : "", k, geometry->member);
 }
 
-/* Emits the slice's address, which the loop increments; inlined snippets also get each of the slice's
- * strides. */
+/* Emits the slice's address, which the loop increments; inlined snippets also get each of the slice's strides. */
 static void emit_data_local(tj_emitter *this, const tj_user_code *snippet, int k)
 {
     const tj_operand *operand = &this->spec->operands[k];

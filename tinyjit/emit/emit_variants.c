@@ -1,8 +1,7 @@
 /* emit_variants.c: computes the constants in a variant of a loop: dims and strides.
  *
- * They are those of a profile, or follow from each other if slices are contiguous. Of a window, only the
- * stride of the last axis is constant: the others change with the image size, and vector code does not need
- * them. */
+ * They are those of a profile, or follow from each other if slices are contiguous. Of a window, only the stride of the
+ * last axis is constant: the others change with the image size, and vector code does not need them. */
 #include "emit/emit.h"
 
 const tj_profile *tj_profile_of(const tj_emitter *emitter, int t)

@@ -6,8 +6,7 @@
 
 static const tj_environment no_environment;
 
-/* Returns the file that contains a function, as the loader finds it; "" if there is none, or for code in
- * memory. */
+/* Returns the file that contains a function, as the loader finds it; "" if there is none, or for code in memory. */
 static const char *file_of(const tj_environment *environment, const char *name)
 {
     tj_symbol symbol = {0};

@@ -1,12 +1,11 @@
 /* fused_aarch64.c: finds arm64 instructions that multiply and add with one rounding.
  *
- * Every arm64 processor has fused instructions, and -ffp-contract=off prevents compilers from using them for
- * a product and a sum. But gcc 12 still recognises complex products if the processor has FCMLA (Armv8.3 and
- * later, and SVE), which rounds once. Code that contains one is compiled again for Armv8.0, which has no
- * FCMLA.
+ * Every arm64 processor has fused instructions, and -ffp-contract=off prevents compilers from using them for a product
+ * and a sum. But gcc 12 still recognises complex products if the processor has FCMLA (Armv8.3 and later, and SVE),
+ * which rounds once. Code that contains one is compiled again for Armv8.0, which has no FCMLA.
  *
- * All instructions have four bytes. We do not look for instructions that only intrinsics produce (products of
- * half floats or bfloat16 into wider sums), because their users ask for them.
+ * All instructions have four bytes. We do not look for instructions that only intrinsics produce (products of half
+ * floats or bfloat16 into wider sums), because their users ask for them.
  *
  * Source: Arm Architecture Reference Manual for A-profile (DDI 0487), C4.1, index by encoding. */
 #include "internal.h"

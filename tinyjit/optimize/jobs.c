@@ -158,8 +158,7 @@ static void fail(tj_job *job, const char *reason)
     pthread_cond_broadcast(&pool.news);
 }
 
-/* Lock held. Removes the job from the queue and gives back the pool's share. Returns true if it was in the
- * queue. */
+/* Lock held. Removes the job from the queue and gives back the pool's share. Returns true if it was in the queue. */
 static bool leave_queue(tj_job *job)
 {
     for (tj_job **at = &pool.first; *at; at = &(*at)->next) {
@@ -234,8 +233,7 @@ static tj_status run(worker *this, bool narrow, bool *hides, tj_outcome *outcome
     return status;
 }
 
-/* Runs the compiler on the text without hidden divisors, so that its messages are about the text as
- * written. */
+/* Runs the compiler on the text without hidden divisors, so that its messages are about the text as written. */
 static void run_plainly(worker *this, bool narrow, tj_outcome *outcome)
 {
     tj_outcome plain = {0};
@@ -393,8 +391,7 @@ static int start_thread(void)
     return failed;
 }
 
-/* Lock held. Starts as many threads as there is work for. Returns 0, or the errno value if one cannot
- * start. */
+/* Lock held. Starts as many threads as there is work for. Returns 0, or the errno value if one cannot start. */
 static int start_threads(void)
 {
     int failed = 0;

@@ -6,9 +6,8 @@
  *     <cwrapjit m.f generated>:12:31: warning: 'w' is used uninitialized [-Wuninitialized]
  *     <cwrapjit m.f float64>:3:5: note: in expansion of macro 'item__x'
  *
- * among other lines without a place, which are ignored. A place inside a macro of the generated text moves to
- * the use of the macro in the user's text. The source lines are in the compiled text, found by its #line
- * directives. */
+ * among other lines without a place, which are ignored. A place inside a macro of the generated text moves to the use
+ * of the macro in the user's text. The source lines are in the compiled text, found by its #line directives. */
 #include "internal.h"
 
 #include "os/anonymous_file.h"

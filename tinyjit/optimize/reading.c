@@ -1,9 +1,8 @@
 /* reading.c: gives the system's compiler the macros that libtcc predefines.
  *
- * Both compilers must read a text and its included files in the same way: the layout of a struct and the
- * length of an array may depend on __GNUC__ or __OPTIMIZE__. So the system's compiler drops its own macros
- * (-undef), gets libtcc's, and searches the same folders. libtcc is asked once for its macros; this file
- * lists the names that it may define.
+ * Both compilers must read a text and its included files in the same way: the layout of a struct and the length of an
+ * array may depend on __GNUC__ or __OPTIMIZE__. So the system's compiler drops its own macros (-undef), gets libtcc's,
+ * and searches the same folders. libtcc is asked once for its macros; this file lists the names that it may define.
  *
  * Our own text tests CWJ_CC, CWJ_CLANG and CWJ_GCC (a version) instead. */
 #include "internal.h"
@@ -143,8 +142,7 @@ static void put_attributes(tj_text *text)
     }
 }
 
-/* The text is marked as a system header, because compilers do not warn there about redefined macros of
- * theirs. */
+/* The text is marked as a system header, because compilers do not warn there about redefined macros of theirs. */
 void tj_reading_write(bool as_libtcc, tj_text *text)
 {
     const char *macros = as_libtcc ? tj_backend_macros() : "";

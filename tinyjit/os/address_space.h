@@ -6,8 +6,7 @@
 
 size_t tj_page_size(void);
 
-/* Returns zeroed address space for data, which takes memory only when it is touched. NULL with errno set on
- * failure. */
+/* Returns zeroed address space for data, which takes memory only when it is touched. NULL with errno set on failure. */
 void *tj_space_new(size_t size);
 void tj_space_free(void *memory, size_t size);
 /* Says that few of its pages will be used: the system then makes no large pages of them and leaves them out
@@ -19,8 +18,7 @@ typedef enum tj_space_use {
     TJ_SPACE_DATA,
     TJ_SPACE_CODE /* code and data */
 } tj_space_use;
-/* Sets the permission of whole pages. Returns false, with errno EACCES or EPERM if the system refuses
- * code. */
+/* Sets the permission of whole pages. Returns false, with errno EACCES or EPERM if the system refuses code. */
 bool tj_space_set(void *memory, size_t size, tj_space_use use);
 /* Gives back the memory of these pages until they are touched again; their contents are lost. */
 void tj_space_discard(void *memory, size_t size);

@@ -1,22 +1,19 @@
-/* anonymous_file.h: files without a name, which no other process can find and which disappear when they are
- * closed.
+/* anonymous_file.h: files without a name, which no other process can find and which disappear when they are closed.
  *
- * A file is known by its descriptor, 10 or greater. A process that is started (process.h) gets it as a
- * smaller descriptor; no other process has it. */
+ * A file is known by its descriptor, 10 or greater. A process that is started (process.h) gets it as a smaller
+ * descriptor; no other process has it. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Creates an empty file. name is shown to tools that inspect the process. Returns -1 with errno set on
- * failure. */
+/* Creates an empty file. name is shown to tools that inspect the process. Returns -1 with errno set on failure. */
 int tj_file_new(const char *name);
 void tj_file_close(int file); /* accepts -1 */
 
 /* Appends all bytes, or returns false with errno set. The next reader starts at the first byte. */
 bool tj_file_write(int file, const char *bytes, size_t length);
-/* Reads from offset `at`, independent of other readers. Returns the number of bytes; 0 at the end or on
- * failure. */
+/* Reads from offset `at`, independent of other readers. Returns the number of bytes; 0 at the end or on failure. */
 size_t tj_file_read(int file, size_t at, char *bytes, size_t size);
 size_t tj_file_size(int file); /* 0: empty or unknown */
 

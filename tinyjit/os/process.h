@@ -41,8 +41,7 @@ typedef struct tj_process_end {
     int signal;
     int status;
 } tj_process_end;
-/* Ends it and the processes that it started. Call it once, after the last tj_process_look(), which returned
- * `state`. */
+/* Ends it and the processes that it started. Call it once, after the last tj_process_look(), which returned `state`. */
 tj_process_end tj_process_finish(tj_process *process, tj_process_state state);
 
 /* Makes this thread, and the processes that it starts later, never preempt threads of others. */

@@ -7,8 +7,7 @@
  * Its symbols are found only through the functions below, not by other libraries. Returns NULL on failure;
  * see tj_shared_object_error(). */
 void *tj_shared_object_open(const char *name);
-/* Returns the reason why this thread's last call failed: a constant text, or one that is valid until its next
- * call. */
+/* Returns the reason why this thread's last call failed: a constant text, or one that is valid until its next call. */
 const char *tj_shared_object_error(void);
 void tj_shared_object_close(void *object);
 
@@ -24,6 +23,5 @@ void *tj_program_symbol(const char *name);
 bool tj_in_program(const void *address);
 /* Returns true if the symbol table of a loaded file has a variable at the address. */
 bool tj_is_variable(const void *address);
-/* Returns the path of the loaded file that contains an address; NULL: none. Borrowed while the file is
- * loaded. */
+/* Returns the path of the loaded file that contains an address; NULL: none. Borrowed while the file is loaded. */
 const char *tj_loaded_from(const void *address);

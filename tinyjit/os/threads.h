@@ -20,9 +20,8 @@ static inline bool tj_on_fork(void (*before)(void), void (*in_parent)(void), voi
     return pthread_atfork(before, in_parent, in_child) == 0;
 }
 
-/* Starts a thread with a stack of `stack` bytes (0: the default). If `joined`, another thread must join it;
- * otherwise it is detached. All signals are blocked, except those for its own faults. Returns 0, or an errno
- * value. */
+/* Starts a thread with a stack of `stack` bytes (0: the default). If `joined`, another thread must join it; otherwise
+ * it is detached. All signals are blocked, except those for its own faults. Returns 0, or an errno value. */
 static inline int tj_thread_start(pthread_t *thread, size_t stack, bool joined,
                                   void *(*run)(void *argument), void *argument)
 {
@@ -58,8 +57,7 @@ static inline int tj_count_processors(void)
 
 /* ---- waiting until a time -------------------------------------------------------------------- */
 
-/* Initialises a condition for tj_condition_wait(). In a forked child, the condition may be in any state
- * before. */
+/* Initialises a condition for tj_condition_wait(). In a forked child, the condition may be in any state before. */
 static inline void tj_condition_init(pthread_cond_t *condition)
 {
     pthread_condattr_t attributes;

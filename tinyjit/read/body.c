@@ -1,10 +1,9 @@
 /* body.c: finds the returns of a slice's text without compiling it (body.h).
  *
- * If a body runs to a last `return true;`, a loop can contain it: the last return is removed, and `return
- * false;` leaves the loop. Such a body is called direct. A body is direct only if this file understands all
- * of it. The compiler handles the rest: directives, jumps, and text that needs a separate function (statics,
- * the function's name, its stack). Returns that macros hide are not seen here; the loop is written so that
- * they do not compile. */
+ * If a body runs to a last `return true;`, a loop can contain it: the last return is removed, and `return false;`
+ * leaves the loop. Such a body is called direct. A body is direct only if this file understands all of it. The compiler
+ * handles the rest: directives, jumps, and text that needs a separate function (statics, the function's name, its
+ * stack). Returns that macros hide are not seen here; the loop is written so that they do not compile. */
 #include "read/body.h"
 #include "read/expand.h"
 

@@ -1,5 +1,4 @@
-/* body.h: finds the returns of a slice's text, and constructs that a loop cannot contain. Internal to
- * tinyjit. */
+/* body.h: finds the returns of a slice's text, and constructs that a loop cannot contain. Internal to tinyjit. */
 #pragma once
 
 #include "read/tokens.h"

@@ -1,13 +1,12 @@
 /* confine.c: checks that a text in a block does nothing that is not allowed there (confine.h).
  *
- * A block must be left through its cleanup and those of the blocks around it. So such a text must not use
- * `return`, nor break, continue and goto that leave it. It may fail only by the failure code of its own
- * block.
+ * A block must be left through its cleanup and those of the blocks around it. So such a text must not use `return`, nor
+ * break, continue and goto that leave it. It may fail only by the failure code of its own block.
  *
- * This file checks that by a pass over the statements, without compiling them. It knows the loop of each
- * `break`, and the labels of the text. Macros of headers and conditions can hide such a statement. Then the
- * text is accepted here, and the compiler reports the error: in the generated text there is no loop around
- * it, and no function that it could return from. */
+ * This file checks that by a pass over the statements, without compiling them. It knows the loop of each `break`, and
+ * the labels of the text. Macros of headers and conditions can hide such a statement. Then the text is accepted here,
+ * and the compiler reports the error: in the generated text there is no loop around it, and no function that it could
+ * return from. */
 #include "read/confine.h"
 
 /* An effect of a text on the text around it. */

@@ -1,5 +1,4 @@
-/* confine.h: checks that a text in a block of a graph does nothing that is not allowed there. Internal to
- * tinyjit. */
+/* confine.h: checks that a text in a block of a graph does nothing that is not allowed there. Internal to tinyjit. */
 #pragma once
 
 #include "read/scan.h"

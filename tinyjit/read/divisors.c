@@ -43,8 +43,7 @@ static const char *opening_at(const tj_operands *this, size_t i)
     return tj_operands_any(this, i, "- +") && i > this->begin ? behind_zero(this, i - 1) : NULL;
 }
 
-/* The macro repeats its argument five times, so operands inside two levels of hidden operands are not
- * hidden. */
+/* The macro repeats its argument five times, so operands inside two levels of hidden operands are not hidden. */
 static void mark_range(tj_operands *this)
 {
     size_t depth = this->depth, outer = 0, inner = 0;

@@ -104,8 +104,7 @@ static bool skip_space(tj_lexer *lexer, size_t *start)
     }
 }
 
-/* Returns the end of a string or character constant that begins at `at`, or 0 if it does not end on its
- * line. */
+/* Returns the end of a string or character constant that begins at `at`, or 0 if it does not end on its line. */
 static size_t quoted_end(const tj_lexer *lexer, size_t at, int quote)
 {
     for (at++;; at++) {

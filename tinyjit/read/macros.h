@@ -15,8 +15,7 @@ typedef struct tj_macro {
     bool busy;             /* being expanded: its name is not expanded again */
 } tj_macro;
 
-/* The branch of all macros of the prelude. The conditions there decide which of several definitions is
- * used. */
+/* The branch of all macros of the prelude. The conditions there decide which of several definitions is used. */
 #define TJ_PRELUDE_BRANCH SIZE_MAX
 
 /* Macros by name, including those of the prelude. Definitions live as long as the table, because tokens point
@@ -31,6 +30,5 @@ bool tj_macros_define(tj_macros *macros, const char *text, size_t length, const 
 bool tj_macros_undefine(tj_macros *macros, const tj_token *name);
 /* Returns NULL if the name is not a macro, or if out of memory; then it also sets *fine to false. */
 tj_macro *tj_macros_find(tj_macros *macros, const tj_token *name, bool *fine);
-/* Returns the number of the parameter that token i of the body names, or the number of parameters if it names
- * none. */
+/* Returns the number of the parameter that token i of the body names, or the number of parameters if it names none. */
 size_t tj_macro_parameter(const tj_macro *macro, size_t i);

@@ -1,17 +1,16 @@
 /* nesting.c: checks brackets and estimates how deep a C parser recurses (tokens.h).
  *
- * libtcc is a recursive parser that ends the process when its stack overflows. So each text is measured
- * first, after macro expansion: brackets, unary operators, chains of `?:`, `=` and statements. The measure
- * uses only the form of the text and never underestimates.
+ * libtcc is a recursive parser that ends the process when its stack overflows. So each text is measured first, after
+ * macro expansion: brackets, unary operators, chains of `?:`, `=` and statements. The measure uses only the form of the
+ * text and never underestimates.
  *
- * The depth counts, in each open bracket, the operators that still need an operand and the statements that
- * are not finished. Without types it is often unknown whether `-` is unary, or whether "(x)" is a cast; then
- * the deeper reading counts. The only text that this refuses wrongly is a single expression of thousands of
- * terms.
+ * The depth counts, in each open bracket, the operators that still need an operand and the statements that are not
+ * finished. Without types it is often unknown whether `-` is unary, or whether "(x)" is a cast; then the deeper reading
+ * counts. The only text that this refuses wrongly is a single expression of thousands of terms.
  *
- * At #else the brackets are again those at the #if. After #endif they are those at the end of the branch that
- * leaves more of them open. So a text that is correct for some macros passes, and a text that closes too many
- * for all macros is refused. */
+ * At #else the brackets are again those at the #if. After #endif they are those at the end of the branch that leaves
+ * more of them open. So a text that is correct for some macros passes, and a text that closes too many for all macros
+ * is refused. */
 #include "read/tokens.h"
 
 /* The kind of the last token: an operator (an operand must follow), an operand, or a closing parenthesis that

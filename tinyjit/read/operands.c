@@ -138,8 +138,7 @@ static size_t add_typedef(tj_operands *this, size_t i)
 
 /* ---- macros ------------------------------------------------------------------------------ */
 
-/* Returns the start of the body of the #define at i, which ends at `end`. Its parameters begin at
- * *parameters. */
+/* Returns the start of the body of the #define at i, which ends at `end`. Its parameters begin at *parameters. */
 static size_t body_of(const tj_tokens *tokens, size_t i, size_t end, size_t *parameters)
 {
     size_t body = i + 3 < end ? i + 3 : end;
@@ -284,8 +283,7 @@ static size_t behind_postfix(const tj_operands *this, size_t i)
     return i;
 }
 
-/* Returns the token after the unary expression that begins at i, as far as it is known; i if there is
- * none. */
+/* Returns the token after the unary expression that begins at i, as far as it is known; i if there is none. */
 static size_t behind_unary(const tj_operands *this, size_t i)
 {
     size_t at = i;

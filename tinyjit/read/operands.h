@@ -1,9 +1,8 @@
 /* operands.h: inserts text around the operands of a C text (negations.c, truths.c). Internal to tinyjit.
  *
- * A text is read in ranges: the text between two directives, and the body of each #define. An operand is not
- * certain if it may extend beyond its range, or if it contains a name that may stand for more than one
- * operand: a macro with operators outside brackets, or a macro's parameter. Arguments of macros are not
- * searched for operands. */
+ * A text is read in ranges: the text between two directives, and the body of each #define. An operand is not certain if
+ * it may extend beyond its range, or if it contains a name that may stand for more than one operand: a macro with
+ * operators outside brackets, or a macro's parameter. Arguments of macros are not searched for operands. */
 #pragma once
 
 #include "internal.h"

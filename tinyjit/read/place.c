@@ -35,8 +35,7 @@ static int line_said(const char *line, const char *end, const char *file)
     return ours ? (int)number : 0;
 }
 
-/* Returns the line as messages count it. Text before a directive that names the piece's own file is
- * generated. */
+/* Returns the line as messages count it. Text before a directive that names the piece's own file is generated. */
 static int line_told(const tj_piece *piece, size_t start, int line)
 {
     const char *at = piece->text, *stop;

@@ -105,8 +105,7 @@ static bool has_repeating_directive(const tj_token *token)
     return found;
 }
 
-/* Returns true if token i is a / next to the end of an argument or a body: ## might join two of them to
- * //. */
+/* Returns true if token i is a / next to the end of an argument or a body: ## might join two of them to //. */
 static bool is_lone_slash(const tj_tokens *raw, size_t i)
 {
     if (!tj_token_at(raw, i, "/"))

@@ -1,13 +1,12 @@
 /* stores.c: finds values that a text stores into floating point numbers and bools (stores.h).
  *
- * This is one pass over the tokens of each piece of the user's text, without its directives. It remembers the
- * variables that declarations name. Two adjacent names are a declaration; so are a name, asterisks and a name
- * at the beginning of a statement or a parameter. If this is not certain, only the name is remembered, so
- * that it hides another variable of that name. The type of item__X is known from a #define in the generated
- * text.
+ * This is one pass over the tokens of each piece of the user's text, without its directives. It remembers the variables
+ * that declarations name. Two adjacent names are a declaration; so are a name, asterisks and a name at the beginning of
+ * a statement or a parameter. If this is not certain, only the name is remembered, so that it hides another variable of
+ * that name. The type of item__X is known from a #define in the generated text.
  *
- * __builtin_choose_expr() takes exactly one value. If a macro brings a comma or the end of a statement, that
- * is an error there; compile.c then compiles the text unchanged. */
+ * __builtin_choose_expr() takes exactly one value. If a macro brings a comma or the end of a statement, that is an
+ * error there; compile.c then compiles the text unchanged. */
 #include "read/stores.h"
 
 #include <stdlib.h>

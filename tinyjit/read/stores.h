@@ -21,9 +21,8 @@ typedef struct tj_stores {
     size_t capacity;
 } tj_stores;
 
-/* Finds the values in the user's parts of a generated text, as its #line directives mark them. Leaves out
- * values that a macro hides or could change. Returns false if out of memory. The caller must always clear
- * stores. */
+/* Finds the values in the user's parts of a generated text, as its #line directives mark them. Leaves out values that a
+ * macro hides or could change. Returns false if out of memory. The caller must always clear stores. */
 bool tj_stores_find(tj_stores *stores, const char *text);
 void tj_stores_clear(tj_stores *stores);
 /* Appends the text on the same lines. Rewrites the first `count` values so that libtcc refuses them if they

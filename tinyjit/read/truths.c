@@ -1,8 +1,7 @@
 /* truths.c: writes conditions as !!(x) (truths.h).
  *
- * One pass over the tokens finds conditions: the operands of &&, || and ?, which extend to the next operator
- * of lower precedence, and the parentheses of if, while and for. An operand that is not certain stays
- * unchanged (operands.h). */
+ * One pass over the tokens finds conditions: the operands of &&, || and ?, which extend to the next operator of lower
+ * precedence, and the parentheses of if, while and for. An operand that is not certain stays unchanged (operands.h). */
 #include "read/truths.h"
 
 #include <string.h>

@@ -6,7 +6,6 @@
 
 #include "internal.h"
 
-/* Appends the text on the same lines. If it names long double, a similar type or a function of them, it
- * writes !!(x) for each x that is certainly a condition, except in directives other than #define. `x ?: y`
- * stays unchanged. */
+/* Appends the text on the same lines. If it names long double, a similar type or a function of them, it writes !!(x)
+ * for each x that is certainly a condition, except in directives other than #define. `x ?: y` stays unchanged. */
 void tj_truths_write(const char *text, tj_text *out);

@@ -323,8 +323,7 @@ static size_t read_run(check *this, size_t i, bool *specifies)
 
 /* ---- the text ---------------------------------------------------------------------- */
 
-/* Remembers all names of a typedef, whose words are from i to end. Names that it does not declare do no
- * harm. */
+/* Remembers all names of a typedef, whose words are from i to end. Names that it does not declare do no harm. */
 static void learn_types(check *this, size_t i, size_t end)
 {
     while (i < end && !is(this, i, "typedef"))
@@ -341,8 +340,7 @@ static void learn_types(check *this, size_t i, size_t end)
     }
 }
 
-/* Checks a name; moves *i to the last token that was read. Returns true if a declaration can still begin
- * after it. */
+/* Checks a name; moves *i to the last token that was read. Returns true if a declaration can still begin after it. */
 static bool look_at(check *this, size_t *i, bool outside, bool begins)
 {
     bool specifies = false, run = is_word(this, *i, SPECIFIERS) || is_word(this, *i, TJ_ATTRIBUTE);

@@ -1,5 +1,4 @@
-/* compile.c: compiles C text, or loads another compiler's object, to code in memory, with the functions of
- * backend.c.
+/* compile.c: compiles C text, or loads another compiler's object, to code in memory, with the functions of backend.c.
  *
  * Each unit needs a separate state, which is used once:
  *
@@ -7,10 +6,10 @@
  *
  * A unit keeps the code and the addresses of its symbols; the state is then freed.
  *
- * libtcc does not report which names a text leaves undefined until relocation fails, and a failed state
- * cannot be used again. So every identifier of the text that is a known symbol is bound at once. Binding
- * unused symbols does no harm, and the unit's own definitions take precedence. If relocation still misses
- * names (used in macros of a header), a second attempt binds them, and also adds libtcc1.a. */
+ * libtcc does not report which names a text leaves undefined until relocation fails, and a failed state cannot be used
+ * again. So every identifier of the text that is a known symbol is bound at once. Binding unused symbols does no harm,
+ * and the unit's own definitions take precedence. If relocation still misses names (used in macros of a header), a
+ * second attempt binds them, and also adds libtcc1.a. */
 #include "read/negations.h"
 #include "read/stores.h"
 #include "read/truths.h"
@@ -417,8 +416,7 @@ typedef struct unit_text {
     tj_stores stores; /* owned: the stored values of the text */
 } unit_text;
 
-/* Compiles with the first `count` values guarded. Fills *unit if code in memory is wanted. Compile lock
- * held. */
+/* Compiles with the first `count` values guarded. Fills *unit if code in memory is wanted. Compile lock held. */
 static tj_status compile_with(const unit_text *this, size_t count, tj_unit **unit,
                               tj_messages *messages, tj_error *error)
 {

@@ -8,9 +8,8 @@
 #include "emit/emit.h"
 #include "read/scan.h"
 
-/* The pieces of a spec, for steps that treat all alike: the offset in the spec, and the part of
- * tj_emit_function(). Bodies follow these, then the defaults of extra arguments, which belong to the cookie's
- * part. */
+/* The pieces of a spec, for steps that treat all alike: the offset in the spec, and the part of tj_emit_function().
+ * Bodies follow these, then the defaults of extra arguments, which belong to the cookie's part. */
 static const struct {
     size_t piece;
     int part;

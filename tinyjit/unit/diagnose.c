@@ -7,9 +7,8 @@
  *     <cwrapjit m.f float64>:2: error: 'x' undeclared
  *     tcc: error: undefined symbol 'y'
  *
- * This file parses them. It turns some warnings into errors, because ignoring them gives wrong numbers. It
- * drops warnings that do not help the user, and adds hints to a few. It runs inside libtcc, so it only
- * appends. */
+ * This file parses them. It turns some warnings into errors, because ignoring them gives wrong numbers. It drops
+ * warnings that do not help the user, and adds hints to a few. It runs inside libtcc, so it only appends. */
 #include "internal.h"
 
 #include <errno.h>
@@ -153,8 +152,7 @@ static bool is_quiet(const tj_diagnosis *diagnosis, const parts *found)
     return false;
 }
 
-/* Snippets have names like "<cwrapjit m.f float64>". All others are files, whose code is accepted as it
- * is. */
+/* Snippets have names like "<cwrapjit m.f float64>". All others are files, whose code is accepted as it is. */
 static bool is_snippet(const parts *found)
 {
     return found->file && found->file[0] == '<';

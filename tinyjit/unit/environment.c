@@ -1,8 +1,7 @@
-/* environment.c: holds what the functions of a module share: folders, macros, the code of the module's own C
- * files, libraries.
+/* environment.c: holds what the functions of a module share: folders, macros, the code of the module's own C files,
+ * libraries.
  *
- * The C files are compiled to one unit when the environment is created, so that their globals exist once per
- * module. */
+ * The C files are compiled to one unit when the environment is created, so that their globals exist once per module. */
 #include "os/paths.h"
 #include "os/shared_object.h"
 #include "os/system.h"

@@ -12,7 +12,6 @@
 
 /* ---- graph_check.c --------------------------------------------------------- */
 
-/* Calls visit with every text of the graph, in the order of the unit, until it returns false. Skips absent
- * texts. */
+/* Calls visit with every text of the graph, in the order of the unit, until it returns false. Skips absent texts. */
 bool tj_graph_each_text(const tj_graph *graph,
                         bool (*visit)(void *context, const tj_graph_text *text), void *context);

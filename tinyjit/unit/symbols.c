@@ -1,11 +1,10 @@
 /* symbols.c: finds the addresses of names that a unit leaves undefined.
  *
- * libtcc's code generator calls helper functions for operations that need more than an instruction. The
- * system compiler compiles them here, so that libtcc1.a is rarely read. All other names are searched in this
- * order: symbols of the embedding program, the environment's C files, its libraries in the given order, the
- * loaded process (libc, libm, the embedding program). The answer for each name in the process is remembered,
- * because most identifiers of a snippet are local variables, for which the loader would search every library
- * again and again. */
+ * libtcc's code generator calls helper functions for operations that need more than an instruction. The system compiler
+ * compiles them here, so that libtcc1.a is rarely read. All other names are searched in this order: symbols of the
+ * embedding program, the environment's C files, its libraries in the given order, the loaded process (libc, libm, the
+ * embedding program). The answer for each name in the process is remembered, because most identifiers of a snippet are
+ * local variables, for which the loader would search every library again and again. */
 #include "internal.h"
 
 #include "os/shared_object.h"
@@ -18,8 +17,7 @@
 
 #if defined(__x86_64__)
 
-/* Converts between floating point and 64-bit integers, in the directions for which x86-64 has no
- * instruction. */
+/* Converts between floating point and 64-bit integers, in the directions for which x86-64 has no instruction. */
 #define CONVERT(name, to, from) \
     static to name(from x)      \
     {                           \
@@ -197,9 +195,8 @@ static const void *source_symbol(const tj_environment *environment, const char *
     return sources ? tj_unit_symbol(sources, name) : NULL;
 }
 
-/* Returns the address that the libraries give for a name. If a library only needs the name from another one,
- * the process is searched first, as the loader does: if another malloc is preloaded, free() must belong to
- * it. */
+/* Returns the address that the libraries give for a name. If a library only needs the name from another one, the
+ * process is searched first, as the loader does: if another malloc is preloaded, free() must belong to it. */
 static const void *library_symbol(const tj_environment *environment, const char *name)
 {
     const void *needed = NULL;

@@ -1,9 +1,8 @@
 /* fault.c: runs code that may fault: see fault.h.
  *
- * The code and the signal handler run on separate stacks (room.c), because the code may destroy or
- * exhaust its own. The handler reads thread locals and the stack, fills a cwj_fault, and jumps.
- * Everything that needs memory or a lock happens after the jump (fault_raise.c).
- */
+ * The code and the signal handler run on separate stacks (room.c), because the code may destroy or exhaust its own. The
+ * handler reads thread locals and the stack, fills a cwj_fault, and jumps. Everything that needs memory or a lock
+ * happens after the jump (fault_raise.c). */
 #define _GNU_SOURCE 1   /* names of registers */
 #undef _FORTIFY_SOURCE /* its longjmp() aborts on a change of stack */
 #include "base/debug/fault.h"

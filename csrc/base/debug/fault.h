@@ -5,8 +5,7 @@
  * all use this.
  *
  * Handlers are process-wide. They act only on threads inside guarded code, and not while that code has called into
- * Python. All other signals go to the handlers that were installed before, or later.
- */
+ * Python. All other signals go to the handlers that were installed before, or later. */
 #pragma once
 
 #include "base/debug/fence.h"

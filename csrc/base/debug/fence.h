@@ -2,8 +2,7 @@
  *
  * An array ends at a protected page, or begins after one: an access past that end faults at once. Past the other end,
  * an access faults only beyond the rest of a page. This rest is a *zone*: bytes that correct code never writes.
- * Arguments are copied to fences (cwj_fences); new arrays are allocated in them (zones.h).
- */
+ * Arguments are copied to fences (cwj_fences); new arrays are allocated in them (zones.h). */
 #pragma once
 
 #include "base/api.h"

@@ -5,10 +5,8 @@
  *     protected: an overrun of the stack's upper end faults
  *     cwj_room, the record, the stack of handlers
  *
- * Python 3.14 compares the stack pointer with the bounds of its thread's stack when C code calls
- * it, and sanitizers know each thread's stack. In these builds the code stays on its thread's
- * stack.
- */
+ * Python 3.14 compares the stack pointer with the bounds of its thread's stack when C code calls it, and sanitizers
+ * know each thread's stack. In these builds the code stays on its thread's stack. */
 #define _GNU_SOURCE 1 /* mmap flags */
 #include "base/debug/room.h"
 

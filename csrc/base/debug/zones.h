@@ -1,9 +1,8 @@
 /* zones.h: allocates new arrays with red zones around them, for debug=True.
  *
- * While this allocator is in use, NumPy takes the memory of each new array from it. The memory is filled with a
- * pattern and fenced (fence.h). Otherwise such arrays are ordinary ones; they keep their allocator. Mappings are
- * scarce, so only the newest arrays are fenced; the others have zones only.
- */
+ * While this allocator is in use, NumPy takes the memory of each new array from it. The memory is filled with a pattern
+ * and fenced (fence.h). Otherwise such arrays are ordinary ones; they keep their allocator. Mappings are scarce, so
+ * only the newest arrays are fenced; the others have zones only. */
 #pragma once
 
 #include "base/debug/fence.h"

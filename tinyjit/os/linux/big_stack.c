@@ -1,17 +1,16 @@
 /* big_stack.c: implements os/big_stack.h.
  *
- * libtcc parses by recursion. The scanner limits the nesting depth of a text, but the size of the caller's
- * stack is unknown (threads of some programs have 256 KiB). libtcc therefore runs on a separate stack of
- * known size, guarded by the lock; the caller's thread switches to it and back. A new thread for each
- * compilation would work, too, but on a busy machine it has to wait until it is scheduled: 3 ms instead of
- * 0.3 were measured.
+ * libtcc parses by recursion. The scanner limits the nesting depth of a text, but the size of the caller's stack is
+ * unknown (threads of some programs have 256 KiB). libtcc therefore runs on a separate stack of known size, guarded by
+ * the lock; the caller's thread switches to it and back. A new thread for each compilation would work, too, but on a
+ * busy machine it has to wait until it is scheduled: 3 ms instead of 0.3 were measured.
  *
- * libtcc reads numbers by strtod(), which depends on the locale: if the decimal point is a comma, it reads
- * 2.75 as 2. Tasks therefore run in the C locale, which is set only for this thread.
+ * libtcc reads numbers by strtod(), which depends on the locale: if the decimal point is a comma, it reads 2.75 as 2.
+ * Tasks therefore run in the C locale, which is set only for this thread.
  *
- * libtcc contains assertions, and abort() would end the process. While a task runs, this file therefore
- * handles SIGABRT. A signal that another thread raised for itself, or that a process sent, is passed on to
- * the previous handler. pthread_kill() of the task's thread cannot be distinguished from its own abort(). */
+ * libtcc contains assertions, and abort() would end the process. While a task runs, this file therefore handles
+ * SIGABRT. A signal that another thread raised for itself, or that a process sent, is passed on to the previous
+ * handler. pthread_kill() of the task's thread cannot be distinguished from its own abort(). */
 #define _GNU_SOURCE 1 /* ucontext and locales under -std=c11 */
 #include "os/big_stack.h"
 
