@@ -428,7 +428,8 @@ typedef struct tj_environment_options {
 
 tj_status tj_environment_new(const tj_environment_options *options, tj_environment **environment,
                              tj_messages *messages, tj_error *error);
-/* Reference-counted: _new creates the first share, and jobs hold shares too. Any thread may call this. */
+/* Returns environment with one more share. _new creates the first, and jobs hold shares too. Any thread may call
+ * this. */
 tj_environment *tj_environment_ref(tj_environment *environment);
 void tj_environment_free(tj_environment *environment); /* gives one share back */
 /* Returns the address that the sources, the libraries or the process define for `name`, or NULL. */

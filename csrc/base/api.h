@@ -21,7 +21,7 @@
 
 #include "tinyjit.h"
 
-/* Zeroed memory for PyMem_Free(), or NULL with MemoryError set. */
+/* Returns zeroed memory for PyMem_Free(), or NULL with MemoryError set. */
 static inline void *
 cwj_allocate(size_t count, size_t size)
 {

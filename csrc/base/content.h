@@ -6,7 +6,7 @@
 /* Calls a function of cwrapjit._travel with the object; returns a new reference. */
 PyObject *cwj_content_ask(const char *function, PyObject *self);
 
-/* __reduce__ and __dask_tokenize__; __copy__ and __deepcopy__, which return the object itself. */
+/* Methods __reduce__ and __dask_tokenize__; __copy__ and __deepcopy__, which return the object itself. */
 PyObject *cwj_content_reduce(PyObject *self, PyObject *unused);
 PyObject *cwj_content_token(PyObject *self, PyObject *unused);
 PyObject *cwj_content_copy(PyObject *self, PyObject *unused);

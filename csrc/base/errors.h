@@ -17,7 +17,7 @@ void cwj_raise_at(const char *who, const char *what, const tj_error *error, PyOb
 int cwj_refuse(const char *who, PyObject *type, const char *format, ...);
 /* Raises a TypeError that names what is wanted and the type of `given`. Returns -1. */
 int cwj_refuse_type(const char *who, const char *what, const char *wanted, PyObject *given);
-/* cwj_refuse() for a str, and with the arguments of another variadic function. */
+/* The same for a str, and with the arguments of another variadic function. */
 int cwj_refuse_by(PyObject *who, PyObject *type, const char *format, ...);
 int cwj_refuse_with(PyObject *who, PyObject *type, const char *format, va_list arguments);
 /* Returns the same exception without raising it; a new reference, or NULL with another one set. */
@@ -29,8 +29,8 @@ int cwj_raise_object(PyObject *exception);
  * set, because the caller must not swallow, for example, a signal handler's exception. */
 bool cwj_clear_expected(PyObject *type, ...) __attribute__((sentinel));
 
-/* Method __reduce__ of types that cannot be pickled: raises TypeError. Without it, pickle's oldest
- * protocols write data that cannot be loaded. */
+/* Raises TypeError: the method __reduce__ of types that cannot be pickled. Without it, pickle's oldest protocols write
+ * data that cannot be loaded. */
 PyObject *cwj_refuse_pickle(PyObject *self, PyObject *unused);
 
 /* Raises CompileError for a single fault in a C text that was not compiled. */

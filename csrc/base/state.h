@@ -55,6 +55,6 @@ cwj_object_free(PyObject *op)
     Py_DECREF(type);
 }
 
-/* The method _repr_html_() of types written in C: returns what notebooks show for an object. */
+/* Returns what notebooks show for an object: the method _repr_html_() of types written in C. */
 PyObject *cwj_repr_html(PyObject *op, PyObject *unused);
 #define CWJ_REPR_HTML {"_repr_html_", cwj_repr_html, METH_NOARGS, NULL}

@@ -28,7 +28,7 @@ variable_size(PyObject *object)
     return Py_SIZE(object);
 }
 
-/* A macro in CPython 3.10, so it has no address. */
+/* Calls PyObject_Vectorcall(), which has no address in CPython 3.10, where it is inline. */
 static PyObject *
 call_vector(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {

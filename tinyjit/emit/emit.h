@@ -67,7 +67,7 @@ typedef enum tj_value_use {
 
 /* Emits the values that the snippet names; their order is the same for each use. */
 void tj_emit_values(tj_emitter *this, const tj_user_code *snippet, tj_value_use use);
-/* For inlined snippets: emits data_slice__X of this slice, if the snippet names it. */
+/* Emits data_slice__X of this slice, if the (inlined) snippet names it. */
 void tj_emit_slice_data(tj_emitter *this, const tj_user_code *snippet);
 /* Emits code that sets the bytes of the bools that a slice reads and writes to 0 or 1. */
 void tj_emit_truths(tj_emitter *this, const tj_user_code *snippet);

@@ -106,7 +106,7 @@ static void emit_load(tj_graph_emitter *this)
     tj_text_puts(this->out, "}\n\n");
 }
 
-/* The descriptor names only functions that have something to do. */
+/* Emits the descriptor. It names only functions that have something to do. */
 static void emit_descriptor(tj_graph_emitter *this)
 {
     tj_text_puts(this->out, "static cwj_graph_step *const cwj_steps[] = {");

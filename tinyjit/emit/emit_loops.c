@@ -44,8 +44,9 @@ static bool has_core_dims(const tj_spec *spec)
     return false;
 }
 
-/* gcc vectorises contiguous small slices by permuting their elements. For this it needs many more
- * instructions with vectors of 64 bytes than of 32: products of 3-vectors then run at half the speed. */
+/* Emits a macro that makes gcc use vectors of 32 bytes. gcc vectorises contiguous small slices by permuting their
+ * elements, for which it needs many more instructions with vectors of 64 bytes: products of 3-vectors then run at half
+ * the speed. */
 static void emit_vector_width(tj_text *out)
 {
     tj_text_puts(out, "#ifndef CWJ_HALF_VECTORS\n"

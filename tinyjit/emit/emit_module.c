@@ -113,8 +113,8 @@ static bool is_ascii(const tj_text *text)
     return true;
 }
 
-/* The docstring begins with a line from which inspect.signature() reads the arguments. The line is omitted if
- * a name is not ASCII, which inspect cannot read. */
+/* Emits a docstring. It begins with a line from which inspect.signature() reads the arguments, unless a name is not
+ * ASCII, which inspect cannot read. */
 static void emit_docstring(const tj_spec *spec, const char *doc, tj_text *text)
 {
     tj_text whole = {0};

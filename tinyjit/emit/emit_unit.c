@@ -52,8 +52,8 @@ static void emit_extras(tj_emitter *this)
     tj_text_printf(this->out, "} cwj_extras__%s;\n\n", spec->name);
 }
 
-/* A default is the user's text: parentheses make it one expression. The first stands in the user's line,
- * because compilers report there that a value cannot be assigned. */
+/* Emits the default of an extra argument. It is the user's text, so parentheses make it one expression. The first
+ * stands in the user's line, because compilers report there that a value cannot be assigned. */
 static void emit_default(tj_emitter *this, const tj_extra *extra)
 {
     tj_text_printf(this->out, "    cwj->%s =\n", extra->name);

@@ -80,7 +80,7 @@ bool tj_snippet_wants_strides(const tj_emitter *this, const tj_user_code *snippe
            wants(this, snippet, "strides_slice__", this->spec->operands[k].name);
 }
 
-/* The accessors of inlined snippets use the strides as scalars. */
+/* Returns true if the snippet needs this fact of operand k. Accessors of inlined snippets use scalar strides. */
 static bool wants_geometry(const tj_emitter *this, const tj_user_code *snippet, int k, int g)
 {
     const tj_operand *operand = &this->spec->operands[k];
@@ -125,7 +125,7 @@ static bool wants_cookie(const tj_emitter *this, const tj_user_code *snippet)
 
 /* ---- values as locals, arguments and parameters ---------------------------- */
 
-/* The values of one operand are written on one line of the list. */
+/* Begins a group: the values of one operand, which stand on one line of the list. */
 static void begin_group(tj_emitter *this)
 {
     this->group = this->out->length;
@@ -225,7 +225,8 @@ static void emit_extra_pointer(tj_emitter *this, const tj_extra *extra)
     tj_text_puts(this->out, pointer ? " " : " *");
 }
 
-/* For the system's compiler, emits a copy, which no store through an output can change. */
+/* Emits the value of an extra argument as a local. For the system's compiler it is a copy, which no store through an
+ * output can change. */
 static void emit_extra_local(tj_emitter *this, const tj_user_code *snippet, const tj_extra *extra)
 {
     bool pointer = tj_extra_is_pointer(extra), copied = this->variant && !pointer;

@@ -48,7 +48,7 @@ bool tj_is_free_stride(const tj_emitter *emitter, int k, int i)
     return tj_is_window(emitter, k) && i >= 0 && i + 1 < emitter->spec->operands[k].ndims;
 }
 
-/* Windows overlap, so the step is a number of elements, not the size of a window. */
+/* Emits a stride of a window, or its step. Windows overlap, so the step does not depend on the size of a window. */
 static void emit_window_stride(tj_emitter *emitter, int t, int k, int i)
 {
     int last = emitter->spec->operands[k].ndims - 1;

@@ -116,7 +116,7 @@ bool tj_build_makes_code(const tj_build *build)
     return build->kind == TJ_JOB_CODE || build->kind == TJ_JOB_EXPLAIN;
 }
 
-/* A text needs everything, unless the job is urgent and compilers call no functions implicitly. */
+/* Finds what the text needs: everything, unless the job is urgent and compilers call no functions implicitly. */
 static void find_needs(const tj_build *build, tj_needs *needs)
 {
     *needs = (tj_needs){0};

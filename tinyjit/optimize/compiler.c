@@ -210,7 +210,7 @@ static const char *const without_avx512[] = {"-march=x86-64", "-mavx2",   "-mbmi
                                              "-mlzcnt",       "-mpopcnt", NULL};
 static const char *const with_fma[] = {"-mfma", NULL};
 
-/* Processors that have AVX2 and FMA also have lzcnt. */
+/* Returns true if the flags above suit the processor. Those that have AVX2 and FMA also have lzcnt. */
 static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -302,7 +302,7 @@ static void visit_inexact(const tj_needs *needs, void (*visit)(void *context, co
     tj_text_clear(&word);
 }
 
-/* name: NULL if out of memory. */
+/* Adds "-fno-builtin-NAME". name: NULL if out of memory. */
 static void add_no_builtin(void *context, const char *name)
 {
     tj_words *words = context;
@@ -577,7 +577,8 @@ static const char *const variants[2][4] = {{"bN2", "cN4", "dN4", "eN8"},
 static const char *const variants[2][4] = {{"nN2", "sMx"}, {"nN2", "nN4", "sMx"}};
 #endif
 
-/* gcc uses the widest variant that the processor supports, so all must exist. */
+/* Returns true if the vector forms of a function exist. gcc uses the widest that the processor supports, so all
+ * must. */
 static bool has_vectors(const char *name, bool is_float, int arguments)
 {
     char symbol[64];

@@ -27,15 +27,15 @@ enum {
 
 /* ---- search at every byte ------------------------------------------------ */
 
-/* Complex products use those that alternately add and subtract, 6 and 7 of each row. A call of fma() becomes
- * one of the others. */
+/* Returns true if an instruction with this opcode fuses. With calls_fma, only those count that alternately add and
+ * subtract (6 and 7 of each row), which complex products use; a call of fma() becomes one of the others. */
 static bool is_fused_opcode(unsigned char opcode, bool calls_fma)
 {
     unsigned last = opcode & 0x0f;
     return opcode >= 0x96 && opcode <= 0xbf && last >= 6 && (!calls_fma || last <= 7);
 }
 
-/* `code` points to the first byte of a prefix; at least five bytes can be read. */
+/* Returns true for a fused instruction that begins with the prefix at `code`. At least five bytes can be read. */
 static bool is_fused(const unsigned char *code, bool calls_fma)
 {
     unsigned map = code[1] & 7u;

@@ -99,7 +99,7 @@ static void take_back(tj_job *job)
     }
 }
 
-/* The child must not touch the parent's threads and processes. */
+/* Resets all jobs and the pool. The child must not touch the parent's threads and processes. */
 static void after_fork_in_child(void)
 {
     for (int i = 0; i < MOST_THREADS; i++) {
@@ -133,7 +133,7 @@ static void lock(void)
 
 /* ---- jobs ---------------------------------------------------------------------- */
 
-/* Called by the owner of the last share, without the lock. */
+/* Frees a job; the owner of the last share calls it, without the lock. */
 static void destroy(tj_job *job)
 {
     tj_unit_free(job->unit);
@@ -269,8 +269,8 @@ static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_ou
     return status;
 }
 
-/* Code that fuses would give other bits, so it is compiled again without the instruction sets that allow it;
- * on x86-64 also without instructions for fma(). */
+/* Makes code. If it fuses, which would give other bits, compiles again without the instruction sets that allow it; on
+ * x86-64 also without instructions for fma(). */
 static tj_status make_code(worker *this, tj_outcome *outcome)
 {
     const tj_build *build = &this->job->build;

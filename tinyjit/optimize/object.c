@@ -335,7 +335,7 @@ void tj_object_settle(unsigned char *bytes, size_t size)
 
 #else
 
-/* On this machine compilers use no such addends. */
+/* Does nothing, because compilers use no such addends on this machine. */
 void tj_object_settle(unsigned char *bytes, size_t size)
 {
     (void)bytes;

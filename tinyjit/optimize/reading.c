@@ -142,7 +142,7 @@ static void put_attributes(tj_text *text)
     }
 }
 
-/* The text is marked as a system header, because compilers do not warn there about redefined macros of theirs. */
+/* Marks the text as a system header, because compilers do not warn there about redefined macros of theirs. */
 void tj_reading_write(bool as_libtcc, tj_text *text)
 {
     const char *macros = as_libtcc ? tj_backend_macros() : "";

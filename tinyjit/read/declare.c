@@ -169,8 +169,8 @@ static bool check_enumerators(reader *this, size_t open)
     return fine;
 }
 
-/* Tags and enumerators are names of the whole block, also those of nested types. Tags that are only used may
- * have any name. `bare`: the declaration declares only a type. */
+/* Checks tags and enumerators, which are names of the whole block, also in nested types. Tags that are only used may
+ * have any name. bare: the declaration declares only a type. */
 static bool check_tags(reader *this, size_t at, size_t end, bool bare)
 {
     const tj_tokens *tokens = &this->tokens;

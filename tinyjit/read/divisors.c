@@ -5,7 +5,7 @@
 
 #include "read/operands.h"
 
-/* The operand has the type in which its operator computes: that of (x) + z. */
+/* Returns the macro cwj_hidden(). Its value has the type in which the operator computes: that of (x) + z. */
 const char *tj_divisors_macro(void)
 {
     return "#ifdef CWJ_GCC\n"
@@ -43,7 +43,8 @@ static const char *opening_at(const tj_operands *this, size_t i)
     return tj_operands_any(this, i, "- +") && i > this->begin ? behind_zero(this, i - 1) : NULL;
 }
 
-/* The macro repeats its argument five times, so operands inside two levels of hidden operands are not hidden. */
+/* Marks operands to hide, but none inside two levels of hidden ones, because the macro repeats its argument five
+ * times. */
 static void mark_range(tj_operands *this)
 {
     size_t depth = this->depth, outer = 0, inner = 0;

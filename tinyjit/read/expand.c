@@ -482,7 +482,7 @@ static char value_of(const directive *this)
                                                                    : '?';
 }
 
-/* The compiler parses the expression of #if by recursion, too, so the depth is checked. */
+/* Checks the depth of the expression of an #if, which the compiler parses by recursion, too. */
 static void check_expression(run *this, const directive *at)
 {
     tj_tokens out = {0};

@@ -71,7 +71,7 @@ typedef struct tj_lexer {
     tj_text spelling; /* owned: a token that spans several lines */
 } tj_lexer;
 
-/* If the text is too long for the offsets (TJ_MAX_TEXT is not), only its beginning is read. */
+/* Begins to read a text. If it is too long for the offsets (TJ_MAX_TEXT is not), only its beginning is read. */
 void tj_lexer_init(tj_lexer *lexer, const char *text, size_t length);
 void tj_lexer_clear(tj_lexer *lexer);
 /* Returns the next token. After END it returns END again. */

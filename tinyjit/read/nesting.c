@@ -238,7 +238,7 @@ static void join_levels(measure *this, brackets *best)
     best->loose |= now->loose || now->count != best->count;
 }
 
-/* Conditions are balanced: expand.c has checked that. */
+/* Handles a branch of a condition. expand.c has checked that conditions are balanced. */
 static void read_condition(measure *this, tj_token_kind kind)
 {
     if (kind == TJ_TOKEN_IF) {

@@ -116,8 +116,9 @@ static bool is_lone_slash(const tj_tokens *raw, size_t i)
     return begins || ends || tj_token_in(raw, i + 1, ",)") || tj_token_at(raw, i + 1, "##");
 }
 
-/* libtcc writes outside its memory when it joins strings of different widths. A macro can make them adjacent,
- * so a text must not contain both, wherever they are. There is a token before i. */
+/* Returns WIDENS for a wide string, JOINS for strings that may be joined. libtcc writes outside its memory when it
+ * joins strings of different widths. A macro can make them adjacent, so a text must not contain both, wherever they
+ * are. There is a token before i. */
 static int look_at_strings(const tj_tokens *raw, size_t i)
 {
     if (raw->items[i - 1].kind == TJ_TOKEN_STRING)
@@ -172,7 +173,7 @@ static void check_token(scan *this, const tj_tokens *raw, size_t i)
         refuse_token(this, token, danger_of(this->shared->seen));
 }
 
-/* libtcc exits on some of the options that `#pragma comment(option, ...)` gives. */
+/* Refuses `#pragma comment(option, ...)`, because libtcc exits on some options. */
 static void check_pragma(scan *this, const tj_tokens *raw, size_t at)
 {
     size_t end = tj_tokens_behind_line(raw, at);
@@ -183,7 +184,7 @@ static void check_pragma(scan *this, const tj_tokens *raw, size_t at)
             refuse_token(this, &raw->items[i], "#pragma comment(option, ...) is not supported");
 }
 
-/* libtcc ignores _Pragma, and this pragma affects more than speed. */
+/* Recognises _Pragma("pack..."). libtcc ignores _Pragma, and this one affects more than speed. */
 static bool packs(const tj_tokens *raw, size_t i)
 {
     return tj_token_at(raw, i, "_Pragma") && i + 2 < raw->count &&

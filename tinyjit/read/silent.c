@@ -282,8 +282,8 @@ static size_t large_declarator(const tj_tokens *tokens, size_t first)
     return tokens->count;
 }
 
-/* Of several adjacent names, the last one is declared. The others are skipped, because each would read to the
- * end of the list. */
+/* Finds an array that is too large. Of several adjacent names, the last one is declared. The others are skipped,
+ * because each would read to the end of the list. */
 static size_t find_large(const tj_tokens *tokens, size_t i, bool inside)
 {
     bool two = tj_token_is_name(tokens, i + 1) && !tj_token_is_name(tokens, i + 2) &&
@@ -333,7 +333,7 @@ static bool is_variable(const tj_tokens *tokens, size_t at, size_t open)
     return false;
 }
 
-/* i: the name of the function. */
+/* Finds such a parameter. i: the name of the function. */
 static size_t find_rows(const tj_tokens *tokens, size_t i, bool inside)
 {
     size_t open = i + 1, name;

@@ -533,8 +533,9 @@ void tj_stores_clear(tj_stores *stores)
 
 static const char opening[] = "1 ? __builtin_choose_expr(1, ";
 
-/* Zero has the type that the text names, which a macro or a typedef may change: with another type, an integer
- * would be rounded. A bool may be set to an address, and `bool` may stand for any number. */
+/* Appends the end of a guarded value. Zero has the type that the text names, which a macro or a typedef may change:
+ * with another type, an integer would be rounded. A bool may be set to an address, and `bool` may stand for any
+ * number. */
 static void put_closing(const tj_store *store, tj_text *out)
 {
     if (*store->type == 'b')

@@ -65,7 +65,7 @@ void tj_text_puts(tj_text *text, const char *string)
     tj_text_add(text, string, strlen(string));
 }
 
-/* Usually the available room is enough, so that one pass is sufficient. */
+/* Appends formatted text. Usually the available room is enough, so that one pass is sufficient. */
 void tj_text_vprintf(tj_text *text, const char *format, va_list arguments)
 {
     va_list again;

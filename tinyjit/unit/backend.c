@@ -162,9 +162,9 @@ static _Noreturn void leave_in_the_middle(tj_state *state)
     tj_leave_big_stack();
 }
 
-/* Called after memory was refused. libtcc cannot stop while it sets up a text, and forgets a file that it has just
- * opened. So it continues with the reserve until it returns or the reserve is used up. Growing blocks are refused
- * first, since a new block can belong to such a file. The last part of the reserve is for the error message. */
+/* Makes libtcc stop after memory was refused. libtcc cannot stop while it sets up a text, and forgets a file that it
+ * has just opened. So it continues with the reserve until it returns or the reserve is used up. Growing blocks are
+ * refused first, since a new block can belong to such a file. The last part of the reserve is for the error message. */
 static void *stop(tj_state *state, void *memory, size_t size)
 {
     enum {
@@ -370,7 +370,7 @@ bool tj_state_compile(tj_state *state, const char *text)
     return leave(state, !failed);
 }
 
-/* kind: the type of the file, whatever its extension is. */
+/* Adds a file, of the type `kind` whatever its extension is. */
 static bool add_file(tj_state *state, const char *path, const char *kind)
 {
     enter(state);
@@ -463,9 +463,10 @@ static void end_libtcc(tj_state *state)
     leave(state, true);
 }
 
-/* On x86-64, libtcc passes a long double argument by an instruction that stores and pops it, and then pops again. The
- * second pop removes the next argument, or a forgotten value, or reads an empty x87 stack, which raises FE_INVALID. No
- * other compiler encodes the first two instructions this way, and they are too long to be a constant in code. */
+/* Corrects code that passes a long double argument. On x86-64, libtcc uses an instruction that stores and pops it, and
+ * then pops again. The second pop removes the next argument, or a forgotten value, or reads an empty x87 stack, which
+ * raises FE_INVALID. No other compiler encodes the first two instructions this way, and they are too long to be a
+ * constant in code. */
 static void mend_arguments(char *code, size_t size)
 {
 #if defined(__x86_64__)

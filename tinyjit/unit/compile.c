@@ -180,8 +180,8 @@ static bool load_object(attempt *this)
     return tj_state_add_object(this->state, this->object->fd) && bind_object(this);
 }
 
-/* Data without an initial value takes no memory until relocation, which computes sizes with 32 bits. The last
- * marker's offset in its section is the size of the data. */
+/* Returns true if data fits in memory. Data without an initial value takes none until relocation, which computes sizes
+ * with 32 bits. The last marker's offset in its section is the size of the data. */
 static bool has_room_for_data(attempt *this)
 {
     size_t size = (size_t)tj_state_symbol(this->state, "cwj_bss_last");
@@ -649,7 +649,7 @@ char *tj_backend_ask(const char *text)
     return answer;
 }
 
-/* __TINYC__ is 928 for 0.9.28. */
+/* Reads libtcc's version: __TINYC__ is 928 for 0.9.28. */
 static void read_version(char *text, size_t size)
 {
     char *answer = tj_backend_ask("#define SPELLED(x) #x\n#define SPELL(x) SPELLED(x)\n"

@@ -42,7 +42,7 @@ static tj_status check_macro_name(const char *macro, tj_error *error)
     return TJ_OK;
 }
 
-/* Macros are checked like other text of the user. */
+/* Checks macros like other text of the user. */
 static tj_status check_macros(const tj_environment *environment, tj_messages *messages,
                               tj_error *error)
 {
@@ -100,7 +100,7 @@ tj_status tj_read_file(const char *path, tj_text *text, tj_error *error)
     return TJ_OK;
 }
 
-/* given: the text; if there is none, the file is read. */
+/* Stores the text of a source file: `given`, or the contents of the file if that is absent. */
 static tj_status take_source(tj_source_text *source, const char *path, const tj_piece *given,
                              tj_error *error)
 {

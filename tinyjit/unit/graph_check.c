@@ -134,7 +134,7 @@ static tj_status check_frame(const tj_graph *graph, tj_error *error)
     return status;
 }
 
-/* The contents of the headers are unknown, but the scanner must know that there are headers. */
+/* Tells the scanner that there are headers, whose contents are unknown. */
 static bool include_headers(checker *this, const tj_graph *graph)
 {
     tj_text text = {0};

@@ -135,8 +135,8 @@ void tj_pages_free(void *memory, size_t size)
 
 /* ---- the unused end --------------------------------------------------------- */
 
-/* libtcc asks for one page more than it uses, so that it can choose the start. A pattern that cannot be data
- * shows whether the last page stayed unused. */
+/* Returns the next number of the pattern. libtcc asks for one page more than it uses, so that it can choose the start.
+ * A pattern that cannot be data shows whether the last page stayed unused. */
 static uint64_t next_of(uint64_t value)
 {
     return value * 6364136223846793005u + 1442695040888963407u;

@@ -134,7 +134,7 @@ static void free_block(tj_region *region, tj_block *block)
     tj_free(block);
 }
 
-/* block may be NULL. On failure it is unchanged. */
+/* Resizes a block, or allocates one if it is NULL. On failure the block is unchanged. */
 static void *resize_block(tj_region *region, tj_block *block, size_t size)
 {
     size_t old = block ? block->size : 0;

@@ -15,7 +15,7 @@ static bool is_keyword(const char *name)
     return tj_word_of(name, length) || tj_word_among(name, length, "true false NULL");
 }
 
-/* "output", "output0", "output1", ... */
+/* Returns true for "output", "output0", "output1", ... */
 static bool is_output_name(const char *name)
 {
     if (strncmp(name, "output", 6))
@@ -34,8 +34,8 @@ static tj_status check_name(const char *what, const char *name, bool may_be_outp
     return TJ_OK;
 }
 
-/* Generated parameters end with two underscores and the operand's name. An extra argument with such a name
- * would hide one. */
+/* Checks the name of an extra argument. Generated parameters end with two underscores and the operand's name; an extra
+ * argument with such a name would hide one. */
 static tj_status check_extra_name(const tj_spec *spec, const char *name, tj_error *error)
 {
     tj_status status = check_name("extra argument", name, false, error);
@@ -231,7 +231,7 @@ static bool has_absent_name(const tj_spec *spec, const tj_piece *piece, const ab
 
 /* ---- indices that are constants ---------------------------------------------- */
 
-/* Tokens [first, behind) are the index of an axis. If the axis has a fixed length, a constant index must be
+/* Checks the index of an axis, the tokens [first, behind). If the axis has a fixed length, a constant index must be
  * less than it. */
 static void check_index(const tj_operand *operand, int axis, const tj_tokens *tokens, size_t first,
                         size_t behind, const tj_piece *piece, tj_messages *messages)

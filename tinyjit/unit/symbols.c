@@ -86,7 +86,7 @@ enum {
     MANY_NAMES = 8192
 };
 
-/* libm need not be in the global scope of the embedding program. It is never closed. */
+/* Opens libm, which need not be in the global scope of the embedding program. It is never closed. */
 static void *open_libm(void)
 {
     static void *handle;

@@ -42,8 +42,8 @@ void cwj_guard_set_depth(const int *(*depth)(void));
  * false if it faulted. Works with or without the GIL, whose state is the same afterwards. */
 bool cwj_guard(bool hosted, void (*run)(void *), void *argument, cwj_fault *fault);
 
-/* For functions that guarded code calls: leaves the code like a fault, without a signal. Ends the
- * process if the thread is not inside guarded code. */
+/* Leaves guarded code like a fault, without a signal; functions that the code calls may call this. Ends the process if
+ * the thread is not inside guarded code. */
 _Noreturn void cwj_guard_leave(void);
 
 /* Returns ", in FILE, line N: TEXT", or an empty str if the line is not known. *place becomes (file, line, text) or

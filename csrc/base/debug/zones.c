@@ -86,7 +86,7 @@ zone_calloc(void *beyond, size_t count, size_t size)
                                                               : allocate(beyond, count * size, 0);
 }
 
-/* Memory whose header was overwritten is leaked. */
+/* Frees an array's memory, or leaks it if its header was overwritten. */
 static void
 zone_free(void *Py_UNUSED(beyond), void *data, size_t Py_UNUSED(size))
 {

@@ -57,7 +57,7 @@ static bool map_stack(void)
 
 /* ---- the locale ------------------------------------------------------------ */
 
-/* Never freed: in glibc and musl it is constant data. Returns (locale_t)0 if out of memory. */
+/* Returns the C locale; (locale_t)0 if out of memory. It is never freed: in glibc and musl it is constant data. */
 static locale_t c_locale(void)
 {
     static locale_t c;
@@ -143,7 +143,8 @@ static bool is_ours(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_abort;
 }
 
-/* Our handler may already be installed: other code saw it while a task ran, and restored it later. */
+/* Installs our handler of SIGABRT. It may already be there: other code saw it while a task ran, and restored it
+ * later. */
 static bool catch_abort(void)
 {
     struct sigaction ours = {.sa_sigaction = on_abort, .sa_flags = SA_SIGINFO}, found;
@@ -165,7 +166,7 @@ static void stop_catching(void)
 
 /* ---- a task ------------------------------------------------------------------------ */
 
-/* The memory of the stack is given back after a deeply nested text. */
+/* Gives back the memory of the stack after a deeply nested text. */
 static void give_back_pages(void)
 {
     enum {

@@ -40,7 +40,7 @@ static int close_listed(posix_spawn_file_actions_t *actions)
     return failed;
 }
 
-/* The embedding program may have descriptors that exec does not close. */
+/* Closes the embedding program's descriptors, since exec may not close all of them. */
 static int close_others(posix_spawn_file_actions_t *actions)
 {
     /* exists since glibc 2.34 */
@@ -133,7 +133,7 @@ void tj_process_nap(const tj_process *process, double seconds)
           NULL);
 }
 
-/* A process that has ended is still a zombie, so its number and its group's cannot be reused. */
+/* Looks without waiting. A process that has ended stays a zombie, so its number and its group's cannot be reused. */
 tj_process_state tj_process_look(const tj_process *process)
 {
     siginfo_t info = {0};
