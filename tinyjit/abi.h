@@ -35,9 +35,8 @@ typedef struct cwj_call {
     void *extras;                /* cwj_extras__NAME: one member per extra arg */
 } cwj_call;
 
-/* Runs dims[0] slices. data[k] is operand k's first slice and steps[k] the distance to its next one. Returns
- * 1. Returns 0 as soon as a slice returned false; the slices after that one have then not run. ctx is a
- * cwj_call*. */
+/* Runs dims[0] slices. data[k] is operand k's first slice, steps[k] the distance to its next one. Returns 1; 0 as soon
+ * as a slice returned false: the slices after it have then not run. ctx is a cwj_call*. */
 typedef int cwj_loop(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx);
 
 /* Ccode_validate: returns 1 to accept the call, 0 to refuse it. */

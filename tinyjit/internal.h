@@ -173,8 +173,7 @@ tj_status tj_read_file(const char *path, tj_text *text, tj_error *error);
 /* Functions that machine code of libtcc calls although the text does not name them. */
 extern const tj_symbol tj_helper_symbols[];
 extern const size_t tj_helper_count;
-/* Names of libc that texts use without naming them: for copies of structs, and in the macros of standard
- * headers. NULL-terminated. */
+/* libc's names that texts use without naming them: to copy structs, and in standard macros. NULL-terminated. */
 extern const char *const tj_implied_names[];
 
 /* Functions of libc whose results depend on earlier calls. NULL-terminated. */
@@ -214,8 +213,7 @@ bool tj_environment_has_mathematics(const tj_environment *environment);
 
 /* ---- pages.c ----------------------------------------------------------- */
 
-/* Returns whole pages, not always zeroed. NULL if out of memory, with errno set. All functions here need the
- * compile lock. */
+/* Returns whole pages, not always zeroed; NULL with errno set. All functions here need the compile lock. */
 void *tj_pages_alloc(size_t size);
 void tj_pages_free(void *memory, size_t size);
 /* tj_pages_mark_end() fills the last page with a pattern. tj_pages_trim() gives that page back if the pattern
@@ -286,8 +284,7 @@ const char *const *tj_backend_include_dirs(void);
  * functions must therefore not own memory that the caller cannot free. */
 typedef struct tj_state tj_state;
 
-/* Call this after abort() was called on the big stack: ends this use of libtcc. Returns if the abort did not
- * come from libtcc. */
+/* Ends this use of libtcc after abort() on the big stack. Returns if the abort did not come from libtcc. */
 void tj_state_on_abort(void);
 /* Compiles a text that defines the string `answer` and returns the string, owned. NULL if libtcc cannot compile it. */
 char *tj_backend_ask(const char *text);
@@ -340,7 +337,6 @@ void tj_unit_free_locked(tj_unit *unit);
 
 /* ---- compile.c --------------------------------------------------------- */
 
-/* Compiles the sources of environment to one unit. */
 tj_status tj_compile_sources(tj_environment *environment, const tj_names *names, tj_unit **unit,
                              tj_messages *messages, tj_error *error);
 

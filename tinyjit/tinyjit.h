@@ -142,8 +142,7 @@ typedef struct tj_piece {
     size_t length;    /* bytes */
 } tj_piece;
 
-/* Fills source, column and end_column of the messages about this piece, from the token that each message
- * quotes ('x'). */
+/* Fills source, column and end_column of messages about this piece, from the token that each quotes ('x'). */
 void tj_messages_locate(tj_messages *messages, const tj_piece *piece);
 
 /* ---- reading C text without compiling it ------------------------------- */
@@ -428,8 +427,7 @@ typedef struct tj_environment_options {
 
 tj_status tj_environment_new(const tj_environment_options *options, tj_environment **environment,
                              tj_messages *messages, tj_error *error);
-/* Returns environment with one more share. _new creates the first, and jobs hold shares too. Any thread may call
- * this. */
+/* Returns environment with one more share. _new creates the first; jobs hold shares, too. Any thread may call this. */
 tj_environment *tj_environment_ref(tj_environment *environment);
 void tj_environment_free(tj_environment *environment); /* gives one share back */
 /* Returns the address that the sources, the libraries or the process define for `name`, or NULL. */
@@ -455,8 +453,7 @@ tj_status tj_compile(tj_environment *environment, const char *text, const tj_nam
 void *tj_unit_symbol(const tj_unit *unit, const char *name); /* borrowed; NULL: not there */
 /* Returns true if the unit calls into the embedding program through symbols that are not neutral (host_prefixes). */
 bool tj_unit_uses_host(const tj_unit *unit);
-/* Returns true if the unit or the sources that it uses hold writable data. The result of a slice may then
- * depend on earlier slices. */
+/* Returns true if the unit or its sources hold writable data: a slice may then depend on earlier slices. */
 bool tj_unit_has_state(const tj_unit *unit);
 /* Returns true if the unit may call the embedding program (to raise, to print), a library that the user
  * named, or a function of libc that keeps state (rand). The order of slices is then observable. */
@@ -639,8 +636,7 @@ tj_standing tj_expression_standing(const tj_piece *expression, const tj_piece *b
 tj_status tj_graph_check(const tj_environment *environment, const tj_graph *graph,
                          tj_messages *messages, tj_error *error);
 
-/* Appends the C text of a unit that defines "cwj_graph", a cwj_graph_decl of cwj_graph.h. Needs the prelude
- * before it. */
+/* Appends the C text of a unit, after the prelude, that defines "cwj_graph": a cwj_graph_decl (cwj_graph.h). */
 tj_status tj_emit_graph(const tj_graph *graph, tj_text *text);
 
 /* Checks, emits and compiles. The caller owns *source (tj_free); pass NULL if you do not need it. Reports C++
@@ -698,11 +694,9 @@ typedef struct tj_job_options {
     void *context;
 } tj_job_options;
 
-/* Copies text; the compiler reads the prelude before it. The job holds its own share of environment. Returns
- * NULL if out of memory. */
+/* Copies text, which the compiler reads after the prelude. Holds a share of environment. NULL if out of memory. */
 tj_job *tj_job_new(tj_environment *environment, const char *text, const tj_job_options *options);
-/* Returns false if no thread could be started; the job has then failed and may be started again. A second
- * start does nothing. */
+/* Returns false if no thread could be started: the job has failed, and may start again. A second start does nothing. */
 bool tj_job_start(tj_job *job);
 tj_job_state tj_job_look(tj_job *job);
 /* Starts a new job and waits until it is ready or failed, for `seconds` at most (< 0: no limit). */
@@ -716,8 +710,7 @@ bool tj_job_messages(tj_job *job, tj_messages *messages);
  * tinyjit about the object, "cwrapjit size FUNCTION BYTES" and "cwrapjit calls NAME FILE". FILE is the
  * library that contains the function, or empty. The text is owned (tj_free), or NULL. */
 char *tj_job_told(tj_job *job);
-/* Gives back the owner's share. Cancels a job that is not ready (ends a running compiler); frees the code of
- * a job that is ready. */
+/* Gives back the owner's share. Ends a running compiler; frees the code of a job that is ready. */
 void tj_job_free(tj_job *job);
 
 /* Returns the flags for every text, separated by blanks: an owned text (tj_free), or NULL if out of memory.

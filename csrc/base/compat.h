@@ -1,8 +1,7 @@
 /* compat.h: provides functions of newer CPythons, under our own names, for all supported versions.
  *
- * Names with a leading underscore are private to CPython and may disappear in any version. The ones that we need
- * because an old version has no public function are used only here. The list in test_versions.py names each one with
- * its reason. */
+ * Names with a leading underscore are private to CPython and may disappear in any version. Those that we need because
+ * an old version has no public function are used only here. test_versions.py lists each with its reason. */
 #pragma once
 
 /* Python.h and stdbool.h come before this file: m.write() embeds it. */

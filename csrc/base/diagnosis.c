@@ -50,8 +50,7 @@ make_jobs(tj_job ***jobs, int *count, tj_environment *environment, const char *t
     return 0;
 }
 
-/* Returns the header if it is the environment's own, otherwise an empty text. Returns 0, or -1 with
- * an exception set. */
+/* Appends the header if it is the environment's own. Returns 0, or -1 with an exception set. */
 static int
 own_header(const cwj_environment *environment, tj_text *text)
 {

@@ -358,8 +358,7 @@ cwj_store_array(PyArrayObject *array, int type_num, void *target)
     return fit;
 }
 
-/* Stores any number as a C number of NumPy's type type_num, or returns why it cannot. Never
- * returns CWJ_FITS_BY_NUMPY. */
+/* Stores any number as a number of NumPy's type type_num. Never returns CWJ_FITS_BY_NUMPY. */
 static inline cwj_fit
 cwj_store_number(PyObject *object, int type_num, void *target)
 {
@@ -412,8 +411,7 @@ done:
     return text;
 }
 
-/* For CWJ_NO_SUCH_VALUE: returns the reason, "300 is out of range of uint8". A new str, or NULL
- * with an exception set. */
+/* For CWJ_NO_SUCH_VALUE: returns a new str, "300 is out of range of uint8"; NULL with an exception set. */
 static inline PyObject *
 cwj_text_of_no_such_value(PyObject *number, int type_num)
 {

@@ -1,5 +1,4 @@
-/* tuples.h: fills new tuples, lists and dicts. Emitted modules also contain it, so it includes
- * nothing of this project. */
+/* tuples.h: fills new tuples, lists and dicts. It includes nothing, because emitted modules contain it, too. */
 #pragma once
 
 /* Stores a new reference, which it steals, in a new tuple. If the reference is NULL (with an

@@ -57,8 +57,7 @@ typedef struct tj_emitter {
     size_t group;      /* length of out at the start of the last group of values */
 } tj_emitter;
 
-/* The form of a value: a parameter of the snippet's function, a local of the caller, or the argument that the
- * caller passes. */
+/* The form of a value: a parameter of the snippet's function, the caller's local, or the argument that it passes. */
 typedef enum tj_value_use {
     TJ_AS_LOCAL,
     TJ_AS_ARGUMENT,
@@ -121,7 +120,6 @@ ptrdiff_t tj_constant_dim(const tj_emitter *this, const tj_variant *variant, int
 /* Emits the distance in bytes between two indices of axis i of a slice; i = -1: from slice to slice. It is
  * taken from the profile, or from contiguous slices. */
 void tj_emit_variant_stride(tj_emitter *this, const tj_variant *variant, int t, int k, int i);
-/* Returns true if operand k is a window. */
 bool tj_is_window(const tj_emitter *this, int k);
 /* Returns true if no variant treats this stride as constant. Of a window, only the stride of the last axis is
  * constant; the others change with each image size. */

@@ -44,9 +44,8 @@ static bool has_core_dims(const tj_spec *spec)
     return false;
 }
 
-/* Emits a macro that makes gcc use vectors of 32 bytes. gcc vectorises contiguous small slices by permuting their
- * elements, for which it needs many more instructions with vectors of 64 bytes: products of 3-vectors then run at half
- * the speed. */
+/* Emits a macro that makes gcc use vectors of 32 bytes. gcc vectorises contiguous small slices by permuting elements,
+ * which takes many more instructions with vectors of 64 bytes: products of 3-vectors run at half the speed. */
 static void emit_vector_width(tj_text *out)
 {
     tj_text_puts(out, "#ifndef CWJ_HALF_VECTORS\n"
@@ -354,8 +353,7 @@ static void visit_scalars(const loops *this, visitor *visit)
                                       .contiguous = has_core_dims(spec)});
 }
 
-/* Visits the variants in which one input is also the output: an in-place operation on arrays, whose other
- * input may be a scalar. */
+/* Visits the variants in which one input is also the output, in place. The other input may be a scalar. */
 static void visit_same(const loops *this, visitor *visit)
 {
     const tj_spec *spec = this->emitter->spec;
@@ -462,8 +460,7 @@ static bool has_strides(const loops *this, const tj_variant *variant)
     return true;
 }
 
-/* Returns true if the loop that emit_choice() writes would choose this variant for the running call, whose
- * operands share no memory. */
+/* Returns true if emit_choice()'s loop would choose this variant for the running call, which has no overlap. */
 static bool takes(const loops *this, const tj_variant *variant)
 {
     bool moves = variant->dense || variant->steady;

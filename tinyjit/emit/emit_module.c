@@ -251,8 +251,7 @@ static void emit_number_helpers(int nspecs, const tj_spec *const *specs, bool in
     }
 }
 
-/* Hides divisors from gcc, because users compile the text with other flags, including Python's -fwrapv. Lines keep
- * their numbers. */
+/* Hides divisors from gcc on the same lines, because users compile with other flags, including Python's -fwrapv. */
 static void hide_divisors(tj_text *text, size_t start)
 {
     tj_text written = {0};

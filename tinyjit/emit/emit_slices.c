@@ -65,7 +65,6 @@ static void emit_instead(tj_emitter *this, const char *instead, const char *text
             tj_text_puts(this->out, "\n");
 }
 
-/* Emits the body without its returns. */
 static void emit_direct_text(tj_emitter *this, const tj_piece *piece, const tj_body *body)
 {
     size_t at = 0;

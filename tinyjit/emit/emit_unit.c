@@ -268,8 +268,7 @@ static void emit_loop_table(tj_emitter *this)
     tj_text_puts(this->out, "};\n");
 }
 
-/* An index may be unsigned. It is passed through a pointer, so that an index that is not an integer does not
- * compile. */
+/* An index may be unsigned. It is passed through a pointer, so that only integers compile. */
 static const char checked_entries[] =
     "npy_intp cwj_debugged_index(const cwj_call *cwj, int operand, int axis, int is_unsigned, "
     "const "

@@ -225,8 +225,7 @@ static void emit_extra_pointer(tj_emitter *this, const tj_extra *extra)
     tj_text_puts(this->out, pointer ? " " : " *");
 }
 
-/* Emits the value of an extra argument as a local. For the system's compiler it is a copy, which no store through an
- * output can change. */
+/* Emits an extra argument as a local. For the cc tier it is a copy, which no store through an output can change. */
 static void emit_extra_local(tj_emitter *this, const tj_user_code *snippet, const tj_extra *extra)
 {
     bool pointer = tj_extra_is_pointer(extra), copied = this->variant && !pointer;

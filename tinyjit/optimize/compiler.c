@@ -577,8 +577,7 @@ static const char *const variants[2][4] = {{"bN2", "cN4", "dN4", "eN8"},
 static const char *const variants[2][4] = {{"nN2", "sMx"}, {"nN2", "nN4", "sMx"}};
 #endif
 
-/* Returns true if the vector forms of a function exist. gcc uses the widest that the processor supports, so all
- * must. */
+/* Returns true if a function's vector forms exist: all, because gcc uses the widest that the processor supports. */
 static bool has_vectors(const char *name, bool is_float, int arguments)
 {
     char symbol[64];

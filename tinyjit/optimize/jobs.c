@@ -194,8 +194,7 @@ static bool must_stop(void *context)
            __atomic_load_n(&pool.stopping, __ATOMIC_ACQUIRE);
 }
 
-/* Creates the files. They are created, stored and closed under the lock, so that a forked child can close its
- * copies. */
+/* Creates the files. The lock guards this, storing and closing them, so that a forked child can close its copies. */
 static tj_status open_files(worker *this, const tj_text *text, double *seconds, tj_error *error)
 {
     lock();

@@ -136,8 +136,7 @@ bool tj_needs_name(const tj_needs *needs, const char *name)
 
 /* ---- the prelude ------------------------------------------------------------------ */
 
-/* Compares two sets of names with a third: found is set if the third has a name of the first that is not in
- * the second. */
+/* Compares names: found is set if the visited names have one of `wanted` that is not in `usual`. */
 typedef struct comparison {
     const tj_names *wanted, *usual;
     bool found;

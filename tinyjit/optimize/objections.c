@@ -98,8 +98,7 @@ static bool is_expansion(const objection *found)
            !memcmp(found->text, words, length);
 }
 
-/* If the message before this note is about a macro of the generated text, moves it to the use of the macro in
- * the user's text. */
+/* Moves the message before this note, if it is about a macro of the generated text, to the use of the macro. */
 static void move_to_use(tj_messages *messages, const objection *note)
 {
     tj_message *last = messages->count ? &messages->items[messages->count - 1] : NULL;

@@ -63,8 +63,7 @@ static const char keywords[] = "#define _Float16 cwj_Float16\n#define _Float32 c
                                "#define _Float64 cwj_Float64\n#define _Float128 cwj_Float128\n"
                                "#define _Float32x cwj_Float32x\n#define _Float64x cwj_Float64x\n";
 
-/* libtcc ignores these attributes, but they change types. They are an error here, so that libtcc's code stays
- * in use. */
+/* Attributes that change types, but that libtcc ignores. They are errors here, so that libtcc's code stays in use. */
 static const char *const passed_over[] = {"mode(x)", "vector_size(x)", "ext_vector_type(x)",
                                           "scalar_storage_order(x)", "ms_struct"};
 

@@ -49,6 +49,5 @@ void tj_process_stand_back(void);
 
 /* Returns the path by which a program opens its own descriptor 2 or 3. Static. */
 const char *tj_process_path(int number);
-/* Returns the environment of this process, NULL-terminated, "NAME=VALUE"; may be NULL. Borrowed until the
- * environment changes. */
+/* Returns this process' environment: "NAME=VALUE", NULL-terminated, or NULL. Borrowed until the environment changes. */
 char **tj_process_variables(void);

@@ -1,8 +1,7 @@
 /* system.h: names of libraries, folders and hidden symbols on this system. A port adds its own. */
 #pragma once
 
-/* For tj_shared_object_open(): libraries with the functions of <math.h>, their vector forms, and the
- * compilers' helpers. */
+/* For tj_shared_object_open(): <math.h>'s functions, their vector forms, and the compilers' helpers. */
 #define TJ_LIBM "libm.so.6"
 #define TJ_LIBMVEC "libmvec.so.1"
 #define TJ_LIBGCC "libgcc_s.so.1"

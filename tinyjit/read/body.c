@@ -41,7 +41,6 @@ static int read_truth(const tj_tokens *tokens, size_t *i)
     return tj_token_at(tokens, *i, ";") && !parentheses ? truth : -1;
 }
 
-/* Returns true if a statement may begin at i. */
 static bool may_start(const tj_tokens *tokens, size_t i)
 {
     return i == 0 || tj_token_in(tokens, i - 1, ";{}");

@@ -19,8 +19,7 @@ typedef struct tj_body {
 /* Returns false if out of memory. The caller must always clear body. */
 bool tj_body_read(const tj_tokens *tokens, tj_body *body);
 void tj_body_clear(tj_body *body);
-/* Returns true if the text must stand in a separate function that is not inlined: it uses alloca, setjmp or
- * computed goto. */
+/* Returns true if the text must be a function that is not inlined: it uses alloca, setjmp or computed goto. */
 bool tj_body_wants_function(const tj_tokens *tokens);
 /* Returns true if "[K]" follows every occurrence of the identifier PREFIXNAME, where K numbers one of ndims dims. */
 bool tj_body_only_indexes(const tj_tokens *tokens, const char *prefix, const char *name, int ndims);

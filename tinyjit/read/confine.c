@@ -176,8 +176,7 @@ static void end_statement(walk *this)
 
 /* ---- names that the text must not use ----------------------------------------- */
 
-/* Reads a number. Returns false if there is anything but digits. If the number is larger than any block number, so is
- * *number. */
+/* Reads digits; returns false for anything else. *number is large if the number is too large for a block. */
 static bool read_digits(const char *bytes, size_t length, long *number)
 {
     *number = 0;
@@ -214,8 +213,8 @@ static bool is_reserved(const tj_token *token)
     return tj_token_is(token, "failure") || is_label(token, &block);
 }
 
-/* Returns the block's number in "{failure = 4; goto label_4;}" if `failure` is the current token, or 0. Both
- * numbers must be equal. */
+/* Returns the block's number if `failure` is the current token of "{failure = 4; goto label_4;}" (both are equal), or
+ * 0. */
 static int failure_code(const walk *this)
 {
     static const char *const form[] = {"{", "failure", "=", NULL, ";", "goto", NULL, ";", "}"};

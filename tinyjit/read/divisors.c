@@ -43,8 +43,7 @@ static const char *opening_at(const tj_operands *this, size_t i)
     return tj_operands_any(this, i, "- +") && i > this->begin ? behind_zero(this, i - 1) : NULL;
 }
 
-/* Marks operands to hide, but none inside two levels of hidden ones, because the macro repeats its argument five
- * times. */
+/* Marks operands to hide. The macro repeats its argument five times, so only two levels of operands are hidden. */
 static void mark_range(tj_operands *this)
 {
     size_t depth = this->depth, outer = 0, inner = 0;

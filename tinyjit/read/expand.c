@@ -425,7 +425,6 @@ static void use(run *this, const tj_token *name, tj_macro *macro, arguments *giv
     push(this, &body.made, macro);
 }
 
-/* Replaces the name of a macro. */
 static void replace(run *this, tj_token name, tj_macro *macro)
 {
     arguments given = {.count = 0};

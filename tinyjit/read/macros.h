@@ -18,8 +18,7 @@ typedef struct tj_macro {
 /* The branch of all macros of the prelude. The conditions there decide which of several definitions is used. */
 #define TJ_PRELUDE_BRANCH SIZE_MAX
 
-/* Macros by name, including those of the prelude. Definitions live as long as the table, because tokens point
- * into them. */
+/* Macros by name, with those of the prelude. Definitions live as long as the table: tokens point into them. */
 typedef struct tj_macros tj_macros;
 
 tj_macros *tj_macros_new(void);

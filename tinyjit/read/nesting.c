@@ -13,8 +13,7 @@
  * is refused. */
 #include "read/tokens.h"
 
-/* The kind of the last token: an operator (an operand must follow), an operand, or a closing parenthesis that
- * may end a cast. */
+/* The last token: an operator (an operand must follow), an operand, or a parenthesis that may end a cast. */
 typedef enum last_token {
     WANTS_OPERAND,
     OPERAND,

@@ -89,8 +89,7 @@ static bool is_type_word(const tj_operands *this, size_t i)
            tj_operands_known(this, &this->types, i);
 }
 
-/* Returns true if the brackets from open to close, which do not plainly contain a type, may contain one: typeof(x),
- * enum {A}, a macro(32). */
+/* Returns true if brackets that do not plainly contain a type may contain one: typeof(x), enum {A}, a macro(32). */
 static bool may_be_type(const tj_operands *this, size_t open, size_t close)
 {
     for (size_t i = open + 1; i < close; i++) {

@@ -298,8 +298,7 @@ static size_t find_large(const tj_tokens *tokens, size_t i, bool inside)
 /* libtcc reads the length of `double (*a)[n]` from an uninitialised place on the stack. a[][n], which is the
  * same type, is correct. Only parameters of a definition are affected: a local pointer is correct. */
 
-/* Returns the token after the declarator `(*restrict a)` that begins at i, and sets *name to the name in it;
- * 0 if there is none. */
+/* Returns the token after the declarator `(*restrict a)` at i, and its name in *name; 0 if there is none. */
 static size_t behind_pointer(const tj_tokens *tokens, size_t i, size_t *name)
 {
     size_t end = tokens->mates[i];

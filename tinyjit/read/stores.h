@@ -25,8 +25,7 @@ typedef struct tj_stores {
  * macro hides or could change. Returns false if out of memory. The caller must always clear stores. */
 bool tj_stores_find(tj_stores *stores, const char *text);
 void tj_stores_clear(tj_stores *stores);
-/* Appends the text on the same lines. Rewrites the first `count` values so that libtcc refuses them if they
- * are not numbers. */
+/* Appends the text on the same lines. libtcc refuses those of the first `count` values that are not numbers. */
 void tj_stores_write(const tj_stores *stores, const char *text, size_t count, tj_text *out);
 /* Returns the line of the user's text in which the value begins. */
 int tj_store_line(const tj_store *store, const char *text);

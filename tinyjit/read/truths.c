@@ -187,8 +187,7 @@ static void mark_operands(tj_operands *this, size_t i)
         mark_condition(this, i + 1, operand_behind(this, i + 1), TJ_OPEN);
 }
 
-/* Marks conditions, but only in functions and macros: other text must be constant, and for libtcc !!(address) is
- * not. */
+/* Marks conditions in functions and macros. Other text must be constant, and for libtcc !!(address) is not. */
 static void mark_range(tj_operands *this)
 {
     size_t depth = this->depth;

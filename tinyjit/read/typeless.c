@@ -105,8 +105,7 @@ static void refuse(check *this, size_t i, const char *what)
 
 /* ---- heads of functions ------------------------------------------------------------ */
 
-/* Returns true if the parentheses that begin at `open` contain a parameter with a type; with `named`, it must
- * also have a name. */
+/* Returns true if the parentheses at `open` contain a parameter with a type (named: and a name). */
 static bool has_typed_parameter(const check *this, size_t open, bool named)
 {
     size_t end = mate(this, open);
@@ -136,8 +135,7 @@ static bool has_bare_names(const check *this, size_t open)
     return end > open + 1 && end < this->tokens->count;
 }
 
-/* Returns the brace of a function whose parameters end at `close`, in old style or not; the number of tokens
- * if there is none. */
+/* Returns the brace of the function, old-style or not, whose parameters end at `close`; the count if there is none. */
 static size_t body_of(const check *this, size_t close)
 {
     size_t count = this->tokens->count, i = close + 1;
@@ -190,8 +188,7 @@ static void check_old_parameters(check *this, size_t open, bool begins)
     }
 }
 
-/* Refuses "name(...)" without a type before it if it is the head of a function. `specified`: `static` or a
- * similar word precedes it. */
+/* Refuses "name(...)" without a type if it is the head of a function. specified: `static` or the like precedes it. */
 static void judge_function(check *this, size_t name, bool specified)
 {
     size_t open = name + 1, close = mate(this, open), count = this->tokens->count;

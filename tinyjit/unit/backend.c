@@ -302,8 +302,7 @@ static size_t size_to_set_up(const tj_environment *environment, size_t length)
     return size;
 }
 
-/* Adds folders in which #include "..." of source texts is searched first. For a source file, libtcc searches
- * the file's folder. */
+/* Adds the folders of source texts, for #include "...". libtcc itself searches the folder of a source file. */
 static void add_folders_of_texts(TCCState *state, const tj_environment *environment)
 {
     for (size_t i = 0; environment->source_texts && i < environment->sources.count; i++) {

@@ -274,7 +274,6 @@ static tj_status tell_place(const tj_messages *messages, tj_error *error)
                    error->text ? error->text : error->brief, last->file, last->line);
 }
 
-/* Returns the result of the attempt. */
 static tj_status judge(const attempt *this, tj_error *error)
 {
     tj_status status = tj_state_judge(this->state, error);
@@ -584,8 +583,7 @@ tj_status tj_compile_sources(tj_environment *environment, const tj_names *names,
     return status;
 }
 
-/* Puts the folder of a file before the others: #include "..." is searched there first. Returns false if out
- * of memory. */
+/* Puts the folder of a file first, as #include "..." is searched there first. Returns false if out of memory. */
 static bool put_folder_first(const tj_environment *environment, const char *path, tj_words *dirs)
 {
     const char *slash = strrchr(path, '/');

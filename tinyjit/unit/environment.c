@@ -24,7 +24,6 @@ static tj_status check_folders(char *const *dirs, tj_error *error)
     return TJ_OK;
 }
 
-/* Returns the length of the identifier at the start of text. */
 static size_t identifier_length(const char *text)
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");

@@ -353,8 +353,7 @@ static bool is_behind_call(const unsigned char *behind, size_t available)
 #endif
 }
 
-/* Finds a place in one unit. An instruction is found by its first byte, a call before a return address by its last
- * byte. */
+/* Finds a place in one unit: an instruction by its first byte, a call before a return address by its last. */
 static bool find_in(const tj_lines *lines, const void *address, bool is_return, tj_messages *place)
 {
     size_t offset = (size_t)((const char *)address - lines->code);

@@ -231,8 +231,7 @@ static bool has_absent_name(const tj_spec *spec, const tj_piece *piece, const ab
 
 /* ---- indices that are constants ---------------------------------------------- */
 
-/* Checks the index of an axis, the tokens [first, behind). If the axis has a fixed length, a constant index must be
- * less than it. */
+/* Checks the index of an axis, the tokens [first, behind): a constant index must be less than a fixed length. */
 static void check_index(const tj_operand *operand, int axis, const tj_tokens *tokens, size_t first,
                         size_t behind, const tj_piece *piece, tj_messages *messages)
 {

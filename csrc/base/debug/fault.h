@@ -56,12 +56,10 @@ void cwj_fault_raise(PyObject *who, const cwj_fault *fault, PyObject *as_user);
 
 /* Raises a Fault without a signal, for damage that was found afterwards. Steals text. Returns -1. */
 int cwj_damage_raise(const cwj_module_state *state, PyObject *who, PyObject *text);
-/* The same for bytes written outside an array of `bytes` bytes, at `offset` from its start. Steals what, which names
- * the array. */
+/* The same for a write outside an array of `bytes` bytes, `offset` from its start. Steals what, the array's name. */
 int cwj_damage_around(const cwj_module_state *state, PyObject *who, PyObject *what,
                       ptrdiff_t offset, size_t bytes);
 
-/* Finds the source line of each instruction of a unit; *lines stays NULL if they are unknown. Returns 0, or -1 with
- * MemoryError set. */
+/* Finds the source lines of a unit's code; *lines stays NULL if they are unknown. Returns 0, or -1 with MemoryError. */
 int cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *text,
                       const tj_anchor *anchors);

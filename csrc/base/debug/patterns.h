@@ -1,8 +1,7 @@
 /* patterns.h: fills new outputs with patterns that reveal unwritten elements, for debug=True.
  *
  * Floating numbers are signalling NaNs: arithmetic on one gives the quiet NaN of the same bits, which we find in the
- * outputs afterwards. Integers are numbers that are unlikely results. Types of less than four bytes have too few such
- * numbers. */
+ * outputs afterwards. Integers are unlikely results. Types of less than four bytes have too few such numbers. */
 #pragma once
 
 #include "base/api.h"

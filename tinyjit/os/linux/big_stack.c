@@ -143,8 +143,7 @@ static bool is_ours(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_abort;
 }
 
-/* Installs our handler of SIGABRT. It may already be there: other code saw it while a task ran, and restored it
- * later. */
+/* Installs our handler of SIGABRT. It may be there: other code saw it while a task ran, and restored it later. */
 static bool catch_abort(void)
 {
     struct sigaction ours = {.sa_sigaction = on_abort, .sa_flags = SA_SIGINFO}, found;
