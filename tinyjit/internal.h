@@ -103,7 +103,7 @@ bool tj_map_set(tj_map *map, const char *name, const void *address, bool neutral
 tj_map_item *tj_map_add(tj_map *map, const char *name, size_t length);
 /* Returns the item, borrowed until the next item is added, or NULL. */
 const tj_map_item *tj_map_get(const tj_map *map, const char *name);
-/* The same for `prefix` and `name` joined. */
+/* Like tj_map_get(), for `prefix` and `name` joined. */
 const tj_map_item *tj_map_find(const tj_map *map, const char *prefix, size_t prefix_length,
                                const char *name, size_t length);
 void tj_map_clear(tj_map *map);
@@ -182,7 +182,7 @@ extern const char *const tj_remembering_names[];
 /* Returns the address of a name in the loaded process, or NULL. `again`: asks the loader even if an earlier
  * look-up failed. Compile lock held. */
 const void *tj_process_symbol(const char *name, bool again);
-/* The same in the mathematical library. Compile lock held. */
+/* Returns the address of a name in libm, or NULL. Compile lock held. */
 const void *tj_libm_symbol(const char *name);
 
 /* Returns a share of the map of these symbols. NULL if out of memory. */

@@ -30,7 +30,7 @@
 /* The only allocator of tinyjit. Size 0 frees the block and returns NULL. Tests replace the allocator to make
  * the k-th allocation fail. Never pass it a block of another allocator. */
 typedef void *tj_allocator(void *block, size_t old_size, size_t new_size);
-void tj_set_allocator(tj_allocator *allocator); /* NULL: the default, which is */
+void tj_set_allocator(tj_allocator *allocator); /* NULL: tj_allocate() */
 void *tj_allocate(void *block, size_t old_size, size_t new_size);
 void *tj_realloc(void *block, size_t old_size, size_t new_size);
 void *tj_alloc_zeroed(size_t count, size_t size); /* NULL also on overflow */
@@ -415,12 +415,12 @@ typedef struct tj_environment_options {
     const tj_piece *source_texts;
     const tj_piece *text; /* C text that replaces the source files, after the prelude; or NULL */
     const char *const *libraries; /* as dlopen() accepts them */
-    const tj_symbol *symbols; /* entry points of the embedding program, searched */
-    size_t nsymbols; /* first; borrowed for the lifetime of the process */
+    const tj_symbol *symbols; /* entry points of the embedding program, searched first */
+    size_t nsymbols; /* of symbols, which are borrowed for the lifetime of the process */
     /* A function whose name has one of these prefixes (for example "Py", "_Py") calls into the embedding program,
      * unless its symbol is neutral. NULL-terminated, borrowed. */
     const char *const *host_prefixes;
-    const char *host_data; /* or NULL: names with this prefix are data: no call */
+    const char *host_data; /* names with this prefix are data, not functions; or NULL */
     /* Macros that the program's headers need, defined before define_macros, in the same form. */
     const char *const *host_macros;
 } tj_environment_options;

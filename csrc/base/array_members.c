@@ -36,7 +36,7 @@ number_of(PyObject *object, const char *name)
     return number;
 }
 
-/* True if the attribute is a tuple of the integers at `numbers`. */
+/* Returns true if the attribute is a tuple of the integers at `numbers`. */
 static bool
 is_tuple(PyObject *object, const char *name, const npy_intp *numbers, int count)
 {

@@ -1,11 +1,11 @@
-/* axes.h: merges axes of a loop over several operands. Used by the calls of functions (m.write()
- * embeds this text) and by elementwise ops of graphs. */
+/* axes.h: merges axes of a loop over several operands, for the calls of functions (m.write() embeds this text) and
+ * elementwise ops of graphs. */
 #pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
 
-/* True if, for each operand, one step along the outer axis equals the whole length of the inner
- * axis, and the length of the merged axis does not overflow. */
+/* Returns true if, for each operand, a step along the outer axis equals the length of the inner axis, and the merged
+ * length does not overflow. */
 static inline int
 cwj_axes_join(int noperands, npy_intp outer, const npy_intp *outer_steps, npy_intp inner,
               const npy_intp *inner_steps)

@@ -1,5 +1,5 @@
-/* bind.h: assigns positional and keyword arguments to parameters. Functions (m.write() embeds this
- * text), graphs and functions of libraries share this rule and its messages. */
+/* bind.h: assigns positional and keyword arguments to parameters. Functions (m.write() embeds this text), graphs and
+ * functions of libraries share this rule and its messages. */
 #pragma once
 
 /* Python.h comes before this file. */
@@ -7,7 +7,7 @@
 /* The parameters of a call: positional-only ones come first, keyword-only ones last. */
 typedef struct cwj_signature_names {
     PyObject *const *first; /* interned str; None: positional-only */
-    size_t step;            /* bytes between two names, which may be members of structs */
+    size_t step; /* bytes between two names, which may be members of structs */
     int count, nonly_positional, npositional;
     void (*refuse)(const void *owner, PyObject *text); /* raises TypeError; the message names the
                                                           owner */

@@ -5,7 +5,7 @@
 
 #include "abi.h"
 
-/* True if an optional argument was passed; None counts as missing. */
+/* Returns true if an optional argument was passed; None counts as missing. */
 static inline bool
 cwj_given(PyObject *value)
 {

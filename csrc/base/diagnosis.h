@@ -28,7 +28,7 @@ int cwj_diagnosis_wait(cwj_module_state *state, cwj_environment *environment, do
 /* Returns the compiler's error, or the reason why there is no compiler, like cwj_tiers_error(). */
 PyObject *cwj_diagnosis_error(cwj_module_state *state, cwj_environment *environment,
                               const char *who);
-/* True if the environment has such text. */
+/* Returns true if the environment has such text. */
 bool cwj_diagnosis_apply(const cwj_environment *environment);
 /* Stops running checks. */
 void cwj_diagnosis_clear(cwj_environment *environment);

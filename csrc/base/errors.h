@@ -17,7 +17,7 @@ void cwj_raise_at(const char *who, const char *what, const tj_error *error, PyOb
 int cwj_refuse(const char *who, PyObject *type, const char *format, ...);
 /* Raises a TypeError that names what is wanted and the type of `given`. Returns -1. */
 int cwj_refuse_type(const char *who, const char *what, const char *wanted, PyObject *given);
-/* The same for a str, and with the arguments of another variadic function. */
+/* Like cwj_refuse(), for a str, and with the arguments of another variadic function. */
 int cwj_refuse_by(PyObject *who, PyObject *type, const char *format, ...);
 int cwj_refuse_with(PyObject *who, PyObject *type, const char *format, va_list arguments);
 /* Returns the same exception without raising it; a new reference, or NULL with another one set. */

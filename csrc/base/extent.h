@@ -1,5 +1,5 @@
-/* extent.h: computes which memory an array covers and whether two arrays overlap. Used by the calls
- * of functions (m.write() embeds this text), ufuncs, libraries and graphs. */
+/* extent.h: computes which memory an array covers and whether two arrays overlap, for the calls of functions (m.write()
+ * embeds this text), ufuncs, libraries and graphs. */
 #pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */
@@ -62,8 +62,8 @@ done:
     return shared;
 }
 
-/* True if no two elements can share memory: in order of size, each stride steps over everything
- * that smaller strides cover. A wrong "false" is only possible for strides made by as_strided(). */
+/* Returns true if no two elements can share memory: in order of size, each stride steps over everything that smaller
+ * strides cover. A wrong "false" is only possible for strides made by as_strided(). */
 static inline int
 strides_are_nested(int ndim, const npy_intp *dims, const npy_intp *strides, npy_intp itemsize)
 {

@@ -1,6 +1,5 @@
-/* heat.h: says when code has run long enough for the system's compiler to pay off, and which runs
- * are timed, because reading a clock may cost more than a run. Used by the calls of functions
- * (m.write() embeds this text) and by graphs. */
+/* heat.h: says when code has run long enough for the system's compiler to pay off, and which runs are timed, because
+ * reading a clock may cost more than a run. For the calls of functions (m.write() embeds this text) and graphs. */
 #pragma once
 
 #include "os/clock.h"

@@ -25,7 +25,7 @@ int cwj_wait_parse(double *seconds, PyObject *args, PyObject *kwargs);
 int cwj_job_finish(const cwj_module_state *state, tj_job *job);
 /* Raises the reason why a finished job is not ready; returns -1. */
 int cwj_job_raise(tj_job *job, const char *who);
-/* Does both. Returns 0 if the job is ready, or -1 with an exception set. */
+/* Runs a job to its end. Returns 0 if it is ready, or -1 with an exception set. */
 int cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who);
 
 /* Returns why the job failed, as an exception that is not raised: CompileError if the compiler rejects the text,

@@ -1,5 +1,5 @@
-/* masked.h: detects numpy.ma's arrays, whose masked values must not be used. Included by the calls
- * of functions (m.write() embeds this text) and by all other code that takes arrays. */
+/* masked.h: detects numpy.ma's arrays, whose masked values must not be used, for the calls of functions (m.write()
+ * embeds this text) and all other code that takes arrays. */
 #pragma once
 
 /* Python.h and numpy/arrayobject.h come before this file. */

@@ -46,7 +46,7 @@ enum {
 
 /* ---- C numbers --------------------------------------------------------- */
 
-/* True if value is finite but becomes infinite as a float (approximately). */
+/* Returns true if value is finite but becomes infinite as a float (approximately). */
 static inline int
 cwj_leaves_float(double value)
 {
@@ -140,7 +140,7 @@ cwj_store_integer(long long value, int type_num, void *target)
 }
 #undef CWJ_STORE_INTEGER
 
-/* True if a floating-point type can represent an integral value exactly. */
+/* Returns true if a floating-point type can represent an integral value exactly. */
 static inline int
 cwj_is_exact(double value, int type_num)
 {
@@ -232,7 +232,7 @@ cwj_is_exactly_python_number(PyObject *object)
            PyComplex_CheckExact(object);
 }
 
-/* True for these types and types derived from them. NumPy's scalars do not count. */
+/* Returns true for bool, int, float, complex and derived types, but not for NumPy's scalars. */
 static inline int
 cwj_is_python_number(PyObject *object)
 {

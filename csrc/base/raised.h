@@ -5,7 +5,7 @@
 
 /* Clears and returns the current exception with its traceback: a new reference, or NULL if none is set. */
 PyObject *cwj_raised_take(void);
-/* Sets it again; steals the reference. NULL clears. */
+/* Sets the current exception and steals the reference; NULL clears it. */
 void cwj_raised_set(PyObject *exception);
 /* Sets the exception (not NULL) again, with a note unless note is NULL. Before Python 3.11 the note is appended to the
  * message if that is a str. Steals both. Errors of adding the note, or set since the exception was taken, are dropped,

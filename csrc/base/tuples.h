@@ -13,7 +13,7 @@ cwj_tuple_fill(PyObject **tuple, Py_ssize_t index, PyObject *item)
     }
 }
 
-/* Does the same at the end of a new list, or in a new dict. Does nothing if that is already NULL. */
+/* Appends an item to a new list, or stores it in a new dict, in the same way. Does nothing if that is NULL. */
 static inline void
 cwj_list_add(PyObject **list, PyObject *item)
 {

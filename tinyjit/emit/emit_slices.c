@@ -80,7 +80,7 @@ static void emit_direct_text(tj_emitter *this, const tj_piece *piece, const tj_b
     tj_emit_own_line(this);
 }
 
-/* Emits macros that make a hidden return, or another meaning of these words, an error. */
+/* Emits code that makes a hidden return, or a changed meaning of true and false, an error. */
 static void emit_guards(tj_emitter *this)
 {
     tj_text_puts(this->out, "    _Static_assert(true && !false, \"true and false are changed\");\n"

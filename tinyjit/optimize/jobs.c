@@ -99,7 +99,7 @@ static void take_back(tj_job *job)
     }
 }
 
-/* Resets all jobs and the pool. The child must not touch the parent's threads and processes. */
+/* Takes back all jobs and resets the pool. The child must not touch the parent's threads and processes. */
 static void after_fork_in_child(void)
 {
     for (int i = 0; i < MOST_THREADS; i++) {

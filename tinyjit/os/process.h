@@ -24,9 +24,9 @@ typedef struct tj_process {
 int tj_process_start(tj_process *process, char *const *words, char *const *variables,
                      const tj_pipework *files);
 
-/* Returns the seconds since its start. */
+/* Returns the seconds since the start of a process. */
 double tj_process_age(const tj_process *process);
-/* Waits until it ends, for `seconds` at most. */
+/* Waits until a process ends, for `seconds` at most. */
 void tj_process_nap(const tj_process *process, double seconds);
 
 typedef enum tj_process_state {
@@ -36,12 +36,12 @@ typedef enum tj_process_state {
 } tj_process_state;
 tj_process_state tj_process_look(const tj_process *process);
 
-/* The way it ended. Both 0: it succeeded, or the result is unknown. */
+/* The way a process ended. Both 0: it succeeded, or the result is unknown. */
 typedef struct tj_process_end {
     int signal;
     int status;
 } tj_process_end;
-/* Ends it and the processes that it started. Call it once, after the last tj_process_look(), which returned `state`. */
+/* Ends a process and those that it started. Call it once, after the last tj_process_look(), which returned `state`. */
 tj_process_end tj_process_finish(tj_process *process, tj_process_state state);
 
 /* Makes this thread, and the processes that it starts later, never preempt threads of others. */

@@ -16,7 +16,7 @@ const char *tj_divisors_macro(void)
            "#else\n#define cwj_hidden(z, x) (x)\n#endif\n";
 }
 
-/* Returns the text that opens the hidden operand after a zero at i; NULL: there is none. */
+/* If token i is a zero, returns the text that opens a hidden operand after it and its operator; else NULL. */
 static const char *behind_zero(const tj_operands *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
@@ -35,7 +35,7 @@ static const char *behind_zero(const tj_operands *this, size_t i)
                                 : "cwj_hidden(0.0, ";
 }
 
-/* Returns the text that opens the hidden operand after an operator at i; NULL: there is none. */
+/* Returns the text that opens the hidden operand after the operator at i; NULL: no operand is hidden. */
 static const char *opening_at(const tj_operands *this, size_t i)
 {
     if (tj_operands_any(this, i, "/ %"))

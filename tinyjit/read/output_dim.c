@@ -54,7 +54,7 @@ static int digit_of(char byte)
                                         : 16;
 }
 
-/* Like in C, 0x1f is hexadecimal and 017 is octal. */
+/* Parses a number. As in C, 0x1f is hexadecimal and 017 is octal. */
 static tj_status parse_number(parser *this)
 {
     size_t start = this->in.at, end = start + tj_word_ahead(&this->in);

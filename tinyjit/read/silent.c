@@ -52,7 +52,7 @@ static size_t find_aligned(const tj_tokens *tokens, size_t i, bool inside)
 #define FARTHEST INT32_MAX /* libtcc keeps 32 bits and extends the sign */
 #endif
 
-/* An expression that is extended around a number. */
+/* An expression around a number, extended step by step. */
 typedef struct place {
     const tj_tokens *tokens;
     size_t first, behind;

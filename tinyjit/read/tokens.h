@@ -23,7 +23,7 @@ typedef struct tj_fault {
 
 /* Reads a text. Returns false if out of memory. The caller must always clear tokens. */
 bool tj_tokens_read(tj_tokens *tokens, const char *text, size_t length);
-/* The same, without mates. */
+/* Reads a text without setting the mates. */
 bool tj_tokens_list(tj_tokens *tokens, const char *text, size_t length);
 /* Appends a copy. Returns false if out of memory. */
 bool tj_tokens_add(tj_tokens *tokens, const tj_token *token);

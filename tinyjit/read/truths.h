@@ -1,7 +1,7 @@
 /* truths.h: rewrites conditions that libtcc for arm64 would get wrong. Internal to tinyjit.
  *
- * libtcc for arm64 treats a long double condition as false, whatever its value: `if (x)`, `x && y`, `x ? y :
- * z`. It handles `!x` and `x != 0` correctly. */
+ * libtcc for arm64 treats a long double condition as false, whatever its value: `if (x)`, `x && y`, `x ? y : z`. It
+ * handles `!x` and `x != 0` correctly. */
 #pragma once
 
 #include "internal.h"

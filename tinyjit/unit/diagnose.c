@@ -67,8 +67,8 @@ static bool read_place(const char *begin, const char *end, parts *found)
     return true;
 }
 
-/* Splits a line into its parts. The kind follows the first "FILE:LINE" (a file name may contain colons and even ":
- * error: "), or "tcc" if there is no place. */
+/* Splits a line into its parts. The kind follows the first "FILE:LINE" (file names may contain colons and "error:"), or
+ * "tcc" if there is no place. */
 static bool split(const char *line, parts *found)
 {
     static const char *const kinds[] = {": error: ", ": warning: "};

@@ -121,14 +121,14 @@ find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
     }
 }
 
-/* True for signals from raise() or abort(), or from another thread of this process. */
+/* Returns true for signals from raise() or abort(), or from another thread of this process. */
 static bool
 is_raised(const siginfo_t *info)
 {
     return info->si_code == SI_TKILL && info->si_pid == getpid();
 }
 
-/* True for signals that this thread's code has caused, and for those that another thread of the process sends. */
+/* Returns true for signals that this thread's code caused, or that another thread of the process sends. */
 static bool
 is_own(int number, const siginfo_t *info)
 {

@@ -34,7 +34,7 @@ cwj_bytes_read_beyond(int type_num, size_t itemsize)
     return type_num == NPY_VOID || type_num == NPY_HALF ? (8 - itemsize % 8) % 8 : 0;
 }
 
-/* True if the address is inside the mapping, including its sides. */
+/* Returns true if the address is inside the mapping, including its sides. */
 bool cwj_fence_has(const cwj_fence *this, const void *address);
 /* Returns true if the zone was overwritten. *offset is then the nearest such byte before the array,
  * or else the nearest after it, relative to the array's start. */

@@ -13,13 +13,13 @@ PyObject *cwj_zones_enter(bool beyond);
 /* Restores the previous handler, and steals it. Keeps an exception that is set. */
 void cwj_zones_leave(PyObject *before);
 
-/* True if the array owns its memory, and this allocator allocated it. */
+/* Returns true if the array owns its memory, and this allocator allocated it. */
 bool cwj_zones_have(PyArrayObject *array);
 /* Returns the fence of the new array that an invalid address is next to, or NULL. */
 const cwj_fence *cwj_zones_find(const void *address);
 /* data points to an array of this allocator. Returns true if bytes around the array were overwritten. *offset is then
  * the nearest of them, relative to data, or the start of the array's header if that was overwritten. */
 bool cwj_zones_damaged(const void *data, ptrdiff_t *offset);
-/* True if the array contains a number that was never written, at *offset bytes from its start.
- * Numbers of less than four bytes cannot be checked. */
+/* Returns true if the array contains a number that was never written, at *offset bytes from its start. Numbers of less
+ * than four bytes cannot be checked. */
 bool cwj_zones_unwritten(PyArrayObject *array, npy_intp *offset);
