@@ -58,7 +58,7 @@ typedef struct cwj_operand_decl {
     int role;
     int ncore;
     const npy_intp *core; /* >= 0: a fixed length; < 0: named dim number -1 - core[i] */
-    bool packed;          /* it may be converted, and its slices must be contiguous */
+    bool packed;          /* arguments may be converted, and slices must be contiguous */
 } cwj_operand_decl;
 
 /* cwj_dim_step.op: the effect of one step of a dim's expression on a stack of numbers. Operands that && || ?:
@@ -99,7 +99,7 @@ typedef struct cwj_dim_step {
 
 /* A dim that no input has: its length is computed from the dims of inputs. */
 typedef struct cwj_output_dim {
-    int named;        /* its number */
+    int named;        /* the number of this named dim */
     const char *text; /* "n*(n-1)/2" */
     int nsteps;
     const cwj_dim_step *steps; /* the length is left on the stack */

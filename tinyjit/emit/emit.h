@@ -102,13 +102,13 @@ void tj_emit_loop_in_place(tj_emitter *this, int t);
 
 /* One variant of a loop. */
 typedef struct tj_variant {
-    const char *what; /* the beginning of its name */
+    const char *what; /* the beginning of the function's name, "unit" */
     int scalar; /* the 1-based number of an input whose data pointer stays the same; 0: none */
     int same; /* the 1-based number of an input that is also the output; 0: none */
     bool dense; /* steps equal the sizes of slices */
     bool contiguous; /* strides follow from the dims */
     bool fixed; /* the named dims are those of the profile */
-    bool steady; /* the steps and strides also */
+    bool steady; /* the steps and strides are those of the profile, too */
     bool aliased; /* operands may overlap */
 } tj_variant;
 

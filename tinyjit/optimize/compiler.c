@@ -446,7 +446,7 @@ static bool is_clang(const tj_compiler *compiler)
 static void add_refused(const tj_compiler *compiler, tj_words *words)
 {
     tj_words_add_list(words, refused);
-    if (is_clang(compiler)) /* gcc has a separate warning for this */
+    if (is_clang(compiler)) /* gcc's flag does not include lost qualifiers */
         add(words, "-Wno-error=incompatible-pointer-types-discards-qualifiers");
 }
 

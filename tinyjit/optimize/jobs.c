@@ -261,7 +261,7 @@ static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_ou
         return status;
     status = tj_object_look(object, &outcome->error);
     if (status == TJ_COMPILE_FAILED && this->job->build.kind == TJ_JOB_EXPLAIN) {
-        tj_error_clear(&outcome->error); /* it may have lines: it is not loaded */
+        tj_error_clear(&outcome->error); /* an object with line information, which is not loaded */
         tj_error_init(&outcome->error);
         status = TJ_OK;
     }

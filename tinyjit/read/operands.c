@@ -208,7 +208,7 @@ static bool is_parameter(const tj_operands *this, size_t i)
     if (!this->is_body || token->kind != TJ_TOKEN_NAME)
         return false;
     if (this->begin - this->parameters > MOST_PARAMETERS)
-        return true; /* it may be one */
+        return true; /* any name may be one */
     for (size_t k = this->parameters; k < this->begin; k++)
         if (tj_token_same(token, &this->tokens.items[k]))
             return true;

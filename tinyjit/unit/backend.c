@@ -487,7 +487,7 @@ static void mend_arguments(char *code, size_t size)
 tj_status tj_state_take_code(tj_state *state, tj_code *code, tj_error *error)
 {
     state->region.taken = tj_region_code_at(&state->region, code->memory);
-    end_libtcc(state); /* it removes the execute permission */
+    end_libtcc(state); /* libtcc then removes the execute permission */
     code->size = tj_pages_trim(code->memory, code->size);
     mend_arguments(code->memory, code->size);
     if (tj_pages_make_code(code->memory, code->size))

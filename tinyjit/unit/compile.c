@@ -411,7 +411,7 @@ typedef struct unit_text {
     const tj_names *names;
     bool checks, writes; /* these and all members above are like those of an attempt */
     int fd;
-    bool blames; /* it was refused because a stored value is not a number */
+    bool blames; /* the text was refused because a stored value is not a number */
     tj_stores stores; /* owned: the stored values of the text */
 } unit_text;
 

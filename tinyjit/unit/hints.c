@@ -131,7 +131,7 @@ static bool hint_semicolon(const tj_message *message, const tj_piece *piece, tj_
     if (expected) {
         const char *got = message->text + 19;
         size_t size = strcspn(got, "'");
-        expected = !strncmp(first, got, size); /* within a line it is another fault */
+        expected = !strncmp(first, got, size); /* a token within the line is another fault */
     } else if (called) {
         expected = *first == '(' || !strncmp(first, "item__", 6);
     }

@@ -62,7 +62,7 @@ enum {
     NHOSTS = 2
 };
 static struct host {
-    uintptr_t known; /* an address in it */
+    uintptr_t known; /* an address in the segment */
     uintptr_t first, behind;
 } hosts[NHOSTS];
 

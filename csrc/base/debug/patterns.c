@@ -10,7 +10,7 @@ typedef struct pattern {
     size_t size;  /* bytes of a number; 0: the type has no pattern */
     size_t used;  /* significant bytes: a long double has padding */
     unsigned char fresh[16];
-    unsigned char quiet[16]; /* the result of arithmetic on it, except for the sign */
+    unsigned char quiet[16]; /* the result of arithmetic on fresh, except for the sign */
     bool floating;
 } pattern;
 

@@ -1,9 +1,8 @@
-/* room.h: the memory that guarded code runs in: a separate stack between protected pages, and
- * memory for data that must survive it.
+/* room.h: allocates the memory that guarded code runs in: a stack between protected pages, and
+ * memory for data that must survive the code.
  *
  * An array overrun on that stack destroys only frames of the code itself, and then faults. Python's
- * frames are elsewhere.
- */
+ * frames are elsewhere. */
 #pragma once
 
 #include "base/state.h"
