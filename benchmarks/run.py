@@ -21,6 +21,7 @@ NAMES = (
     "mathematics",
     "complex",
     "vectorize",
+    "inputs",
     "reduction",
     "windows",
     "elementwise",

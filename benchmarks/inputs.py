@@ -1,0 +1,125 @@
+"""Arrays of other types and layouts than C wants, beside NumPy, numba.guvectorize, and copies.
+
+Elements: a double function of numbers, beside a ufunc of NumPy that converts the same arrays. Slices: a
+function of double x[n], beside np.copyto() into an existing array and the call on that. numba compiles for
+any strides, and its gufuncs convert as NumPy does.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import _common as common
+import _race as race
+import numpy as np
+
+import cwrapjit
+
+BUDGET_S = 1.0
+OWN, NUMPY, COPY, NUMBA = "cwrapjit", "NumPy", "copyto and call", "numba"
+LINE = "double line(double x) { return 2 * x + 1; }"
+SUM = """double sum(int n, const double x[n])
+{
+    double total = 0;
+    for (int i = 0; i < n; i++)
+        total += x[i];
+    return total;
+}"""
+TYPES = {
+    "float64": "f8",
+    "float32": "f4",
+    "int64": "i8",
+    "int32": "i4",
+    "int16": "i2",
+    "other byte order": ">f8",
+}
+LENGTHS = (3, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+
+Actions = dict[str, Callable[[], Any]]
+
+
+def elements(size: int) -> dict[str, tuple[Any, Actions]]:
+    f, made = cwrapjit.vectorize(LINE), {}
+    out = np.empty(size)
+    for title, dtype in TYPES.items():
+        x = np.arange(size).astype(dtype)
+        made[title] = x
+    made["every second float64"] = np.arange(2.0 * size)[::2]
+    return {
+        title: (
+            f,
+            {OWN: lambda x=x: f(x, out=out), NUMPY: lambda x=x: np.multiply(x, 2.0, out=out, dtype=float)},
+        )
+        for title, x in made.items()
+    }
+
+
+def by_numba(numba: Any) -> Any:
+    def total(x: Any, result: Any) -> None:
+        result[0] = 0
+        for i in range(x.shape[0]):
+            result[0] += x[i]
+
+    return numba.guvectorize(["void(float64[:], float64[:])"], "(n)->()", fastmath=True)(total)
+
+
+def slices(size: int, numba: Any) -> dict[str, tuple[Any, Actions]]:
+    made = {}
+    gufunc = by_numba(numba) if numba else None
+    for n in (n for n in LENGTHS if n <= size):
+        f = cwrapjit.vectorize(SUM, fastmath=True)
+        rows = max(1, size // n)
+        right, out = np.empty((rows, n)), np.empty(rows)
+        given = {
+            f"every second float64, n = {n:,}": np.random.default_rng(1).normal(size=(rows, 2 * n))[:, ::2],
+            f"float32, n = {n:,}": np.ones((rows, n), "f4"),
+        }
+        for title, x in given.items():
+            actions: Actions = {
+                OWN: lambda f=f, x=x, out=out: f(x, out=out),
+                COPY: lambda f=f, x=x, out=out, right=right: (np.copyto(right, x), f(right, out=out)),
+            }
+            if gufunc:
+                actions[NUMBA] = lambda x=x, out=out: gufunc(x, out)
+            made[title] = f, actions
+    return made
+
+
+def measure(cases: dict[str, tuple[Any, Actions]], quick: bool) -> dict[str, dict[str, float]]:
+    results = {}
+    for title, (f, actions) in cases.items():
+        race.heat(f, actions[OWN])
+        results[title] = race.fastest(race.race(actions, BUDGET_S, quick))
+    return results
+
+
+def main() -> int:
+    given = common.arguments(__doc__.splitlines()[0])
+    numba = common.optional("numba")
+    of_elements = measure(elements(10_000 if given.quick else 1_000_000), given.quick)
+    of_slices = measure(slices(1_000 if given.quick else 2_000_000, numba), given.quick)
+    targets = []
+    for results, columns, title in (
+        (of_elements, [OWN, NUMPY], "1e6 numbers, us"),
+        (of_slices, [OWN, COPY, NUMBA], "2e6 numbers in slices of n, us"),
+    ):
+        rows = [
+            [case, *(f"{1e6 * times[name]:.3g}" if name in times else "" for name in columns)]
+            for case, times in results.items()
+        ]
+        common.table(title, ["", *columns], rows)
+    for case, times in of_elements.items():
+        ratio = times[OWN] / times[NUMPY]
+        targets.append(common.target(f"{case}: time / NumPy's", "<= 1.2", round(ratio, 2), ratio <= 1.2))
+    for case, times in of_slices.items():
+        ratio = times[COPY] / times[OWN]
+        targets.append(
+            common.target(f"{case}: time of {COPY} / time", ">= 1.5", round(ratio, 2), ratio >= 1.5)
+        )
+    common.print_targets(targets, given)
+    common.save("inputs", {"fastest_s": {**of_elements, **of_slices}, "targets": targets}, given)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
