@@ -453,7 +453,7 @@ tj_status tj_compile(tj_environment *environment, const char *text, const tj_nam
 void *tj_unit_symbol(const tj_unit *unit, const char *name); /* borrowed; NULL: not there */
 /* Returns true if the unit calls into the embedding program through symbols that are not neutral (host_prefixes). */
 bool tj_unit_uses_host(const tj_unit *unit);
-/* Returns true if the unit or its sources hold writable data: a slice may then depend on earlier slices. */
+/* Returns true if the unit or the sources that it uses hold writable data: a slice may depend on earlier ones. */
 bool tj_unit_has_state(const tj_unit *unit);
 /* Returns true if the unit may call the embedding program (to raise, to print), a library that the user
  * named, or a function of libc that keeps state (rand). The order of slices is then observable. */
@@ -636,7 +636,7 @@ tj_standing tj_expression_standing(const tj_piece *expression, const tj_piece *b
 tj_status tj_graph_check(const tj_environment *environment, const tj_graph *graph,
                          tj_messages *messages, tj_error *error);
 
-/* Appends the C text of a unit, after the prelude, that defines "cwj_graph": a cwj_graph_decl (cwj_graph.h). */
+/* Appends the C text of a unit that defines "cwj_graph", a cwj_graph_decl. The prelude must precede it. */
 tj_status tj_emit_graph(const tj_graph *graph, tj_text *text);
 
 /* Checks, emits and compiles. The caller owns *source (tj_free); pass NULL if you do not need it. Reports C++
@@ -710,7 +710,7 @@ bool tj_job_messages(tj_job *job, tj_messages *messages);
  * tinyjit about the object, "cwrapjit size FUNCTION BYTES" and "cwrapjit calls NAME FILE". FILE is the
  * library that contains the function, or empty. The text is owned (tj_free), or NULL. */
 char *tj_job_told(tj_job *job);
-/* Gives back the owner's share. Ends a running compiler; frees the code of a job that is ready. */
+/* Gives back the owner's share. Cancels a job that is not ready (ends its compiler), else frees its code. */
 void tj_job_free(tj_job *job);
 
 /* Returns the flags for every text, separated by blanks: an owned text (tj_free), or NULL if out of memory.

@@ -1,4 +1,4 @@
-/* imports.c: imports the Python modules of the package on first use, and adds the types written in C: see state.h. */
+/* imports.c: imports the package's Python modules on first use, and adds the types written in C (state.h). */
 #include "base/state.h"
 
 static PyObject *

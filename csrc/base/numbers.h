@@ -358,7 +358,7 @@ cwj_store_array(PyArrayObject *array, int type_num, void *target)
     return fit;
 }
 
-/* Stores any number as a number of NumPy's type type_num. Never returns CWJ_FITS_BY_NUMPY. */
+/* Stores any number as NumPy's type type_num, or returns why it cannot; never CWJ_FITS_BY_NUMPY. */
 static inline cwj_fit
 cwj_store_number(PyObject *object, int type_num, void *target)
 {

@@ -1,4 +1,4 @@
-/* fault.c: runs code that may fault: see fault.h.
+/* fault.c: runs code that may fault (fault.h).
  *
  * The code and the signal handler run on separate stacks (room.c), because the code may destroy or exhaust its own. The
  * handler reads thread locals and the stack, fills a cwj_fault, and jumps. Everything that needs memory or a lock

@@ -1,4 +1,4 @@
-/* fault_raise.c: describes a fault in words and raises it: see fault.h. The GIL is held. */
+/* fault_raise.c: describes a fault in words and raises it (fault.h). The GIL is held. */
 #include "base/debug/fault.h"
 
 #include "base/debug/zones.h"
