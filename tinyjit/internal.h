@@ -316,8 +316,7 @@ void tj_state_each(tj_state *state,
 tj_region *tj_state_region(tj_state *state);
 /* Returns TJ_OK, or the reason why memory was refused. */
 tj_status tj_state_judge(const tj_state *state, tj_error *error);
-/* Frees all but *code, the code of a relocated state. The caller then owns its pages (tj_pages_free()). On
- * failure, code->memory is NULL. */
+/* Frees all but the code of a relocated state, whose pages the caller then owns. On failure, code->memory is NULL. */
 tj_status tj_state_take_code(tj_state *state, tj_code *code, tj_error *error);
 /* Frees the state, with all that the caller has not taken. */
 void tj_state_free(tj_state *state);
@@ -436,8 +435,7 @@ bool tj_compiler_sees_environment(const char *text);
 void tj_compiler_hide_builtins(const tj_needs *needs, tj_text *text);
 /* Declares the functions of libm that this machine has in vector form. */
 void tj_compiler_declare_vectors(tj_text *text);
-/* Returns a function that compilers call implicitly: vector functions of libmvec, helpers of libgcc. NULL:
- * unknown. Compile lock held. */
+/* Returns a function of libmvec or libgcc that compilers call implicitly; NULL: unknown. Compile lock held. */
 const void *tj_compiler_symbol(const char *name);
 
 /* ---- pipework.c -------------------------------------------------------- */

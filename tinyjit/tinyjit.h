@@ -38,8 +38,7 @@ void tj_free(void *block);
 
 /* ---- live objects ------------------------------------------------------ */
 
-/* Exact counts of live objects, for leak tests: X(KIND, name). The blocks and bytes are those of
- * tj_realloc(), including libtcc's. */
+/* Exact counts of live objects, for leak tests: X(KIND, name). Blocks and bytes: of tj_realloc(), also for libtcc. */
 #define TJ_LIVE(X)                                            \
     X(BLOCKS, "blocks")                                       \
     X(BYTES, "bytes")                                         \
@@ -160,8 +159,7 @@ typedef struct tj_environment tj_environment;
 #define TJ_MAX_TEXT ((size_t)16 << 20)
 tj_status tj_scan_check(const tj_environment *environment, const tj_piece *piece, bool is_part,
                         tj_messages *messages);
-/* Does only one part of tj_scan_check(): refuses declarations without a type at file level. The text must
- * declare all types that it uses. */
+/* Refuses only declarations without a type at file level. The text must declare all types that it uses. */
 tj_status tj_check_types(const tj_piece *piece, tj_messages *messages);
 
 /* Calls visit for each token of a text, including comments, until visit returns false. kind is "word",
@@ -354,8 +352,7 @@ typedef struct tj_profile {
     const ptrdiff_t *strides;
 } tj_profile;
 
-/* A running call that waits for faster code. named and strides are NULL if they are unknown; the arrays are
- * then assumed to be contiguous. */
+/* A running call that waits for faster code. named, strides: NULL if unknown; arrays are then taken as contiguous. */
 typedef struct tj_running {
     int typeset;
     const ptrdiff_t *named; /* the named dims, in elements */

@@ -29,8 +29,7 @@ cwj_allocate(size_t count, size_t size)
     return memory != NULL ? memory : PyErr_NoMemory();
 }
 
-/* Grows the array at *(items *)array, which PyMem_Realloc() allocated, if count items fill it.
- * Returns 0, or -1 with MemoryError set. */
+/* Grows *(items *)array, which PyMem_Realloc() allocated, if it is full. Returns 0, or -1 with MemoryError set. */
 static inline int
 cwj_reserve(void *array, int count, int *capacity, size_t size)
 {

@@ -21,8 +21,8 @@ cwj_axes_join(int noperands, npy_intp outer, const npy_intp *outer_steps, npy_in
     return 1;
 }
 
-/* Merges neighbouring axes; the last axis is the innermost. lengths: none is 0. steps: one row per
- * axis. Returns the number of axes left. */
+/* Merges neighbouring axes, the last of which is innermost; returns their number. lengths: not 0. steps: a row per
+ * axis. */
 static inline int
 cwj_join_axes(int naxes, int noperands, npy_intp *lengths, npy_intp *steps)
 {

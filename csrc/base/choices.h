@@ -12,8 +12,7 @@ cwj_given(PyObject *value)
     return value != NULL && value != Py_None;
 }
 
-/* Applied to a list X(name, ...), these give the names and the format letters that
- * PyArg_ParseTupleAndKeywords() needs. */
+/* For a list X(name, ...): the names and the format letters that PyArg_ParseTupleAndKeywords() takes. */
 #define CWJ_NAME(name, ...) #name,
 #define CWJ_LETTER(...) "O"
 

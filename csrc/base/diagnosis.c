@@ -19,8 +19,7 @@ free_jobs(tj_job **jobs, int count)
     PyMem_Free(jobs);
 }
 
-/* Creates a list of jobs: one for text (NULL: none), and one for each source of the environment.
- * Returns 0, or -1 with MemoryError. */
+/* Creates jobs: for text (NULL: none), and for each source of environment. Returns 0, or -1 with MemoryError. */
 static int
 make_jobs(tj_job ***jobs, int *count, tj_environment *environment, const char *text,
           tj_job_options options)

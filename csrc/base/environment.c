@@ -68,8 +68,7 @@ cwj_texts_in(PyObject *tuple)
     return texts;
 }
 
-/* Returns the texts of the sources, borrowed from the bytes, or empty for None. Owned (PyMem_Free),
- * or NULL with an exception set. */
+/* Returns the texts, borrowed from the bytes; empty for None. Owned (PyMem_Free), or NULL with an exception set. */
 static tj_piece *
 pieces_in(PyObject *sources, PyObject *texts)
 {

@@ -25,8 +25,7 @@ typedef struct cwj_build {
 int cwj_build_pop(cwj_build *build, PyObject *kwargs);
 void cwj_build_clear(cwj_build *build);
 
-/* Libraries and compiled sources. Shared by a module and its functions, which may outlive it; the
- * GIL guards the reference count. */
+/* Libraries and compiled sources, shared by a module and its functions. The GIL guards the reference count. */
 typedef struct cwj_environment {
     Py_ssize_t references;
     tj_environment *tj;   /* owned */

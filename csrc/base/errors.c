@@ -29,8 +29,7 @@ enum {
     ERRORS = 2
 };
 
-/* Calls a function of cwrapjit._errors with the messages of these kinds. Returns a new reference,
- * or NULL with an exception set. */
+/* Calls a function of cwrapjit._errors with these messages. A new reference, or NULL with an exception set. */
 static PyObject *
 make_of(const tj_messages *messages, int kinds, const char *function)
 {
@@ -169,8 +168,7 @@ cwj_raise_at(const char *who, const char *what, const tj_error *error, PyObject 
     }
 }
 
-/* Returns a new exception, which replaces any that is set; NULL with another one set. Pass either
- * the text `who` or the str `by`. */
+/* Returns a new exception; clears one that is set. NULL with another one set. Pass the text `who` or the str `by`. */
 static PyObject *
 new_refusal(const char *who, PyObject *by, PyObject *type, const char *format, va_list arguments)
 {

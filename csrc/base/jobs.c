@@ -17,8 +17,7 @@ stop_at_exit(void)
     }
 }
 
-/* Applies cwrapjit.config's number of processes. A value in the environment that has become invalid
- * since the definition means one. */
+/* Applies config's number of processes: one if a value in the environment has become invalid since the definition. */
 static void
 set_processes(const cwj_module_state *state)
 {

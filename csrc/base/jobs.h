@@ -32,8 +32,7 @@ int cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who);
  * otherwise RuntimeError. None if it has not failed. NULL with another exception set. */
 PyObject *cwj_job_error(tj_job *job, const char *who);
 
-/* Issues the compiler's errors about a failed job as warnings. Returns 0, or -1 with an exception set,
- * for example by a warnings filter. */
+/* Warns of the compiler's errors about a failed job. Returns 0, or -1 with an exception, for example of a filter. */
 int cwj_job_warn(tj_job *job);
 
 /* Like cwj_job_error(), for code that stays in its tcc tier. If job is NULL, no compiler was called: returns the

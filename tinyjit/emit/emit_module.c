@@ -75,8 +75,7 @@ static void emit_comment(const char *comment, tj_text *text)
     tj_text_puts(text, "\n */\n");
 }
 
-/* Returns the default of an extra argument in Python's syntax: plain numbers and the usual constants; "..."
- * for any other C expression. */
+/* Returns a default in Python's syntax: plain numbers and usual constants; "..." for other C expressions. */
 static const char *python_default(const char *text)
 {
     static const char *const words[][2] = {{"NULL", "None"}, {"true", "True"}, {"false", "False"}};

@@ -321,8 +321,7 @@ static bool is_bool(const tj_user_code *snippet, int k)
     return ctype && !strcmp(ctype, TJ_BOOL_CTYPE);
 }
 
-/* Returns the name of the address at which accessors start. If the snippet names data_slice__X, which it may
- * change, it is that variable. */
+/* Returns the prefix of the accessors' base: data_slice__X if the snippet names that, because it may change it. */
 static const char *item_base(const tj_emitter *this, const tj_user_code *snippet, int k)
 {
     const char *name = this->spec->operands[k].name;

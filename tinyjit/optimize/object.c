@@ -229,8 +229,7 @@ static bool is_known_relocation(uint32_t type)
     return false;
 }
 
-/* Returns true for relocations that refer to an entry of libtcc's table of addresses. libtcc ignores their
- * addend and uses *taken instead. */
+/* Returns true for relocations by libtcc's table of addresses, for which libtcc uses *taken, not their addend. */
 static bool is_by_table(uint32_t type, int64_t *taken)
 {
 #if defined(__x86_64__)

@@ -213,8 +213,7 @@ static bool is_reserved(const tj_token *token)
     return tj_token_is(token, "failure") || is_label(token, &block);
 }
 
-/* Returns the block's number if `failure` is the current token of "{failure = 4; goto label_4;}" (both are equal), or
- * 0. */
+/* Returns the number 4 of "{failure = 4; goto label_4;}" (both are equal) if `failure` is the current token, or 0. */
 static int failure_code(const walk *this)
 {
     static const char *const form[] = {"{", "failure", "=", NULL, ";", "goto", NULL, ";", "}"};
@@ -419,8 +418,7 @@ static void read_punctuator(walk *this)
 
 /* ---- the pass ----------------------------------------------------------------- */
 
-/* Handles the end of a statement: finds its continuation, or the next statement. Returns true if this
- * consumes the current token. */
+/* Finds the continuation of a statement, or the next one. Returns true if this consumes the current token. */
 static bool go_on(walk *this)
 {
     this->ended = false;

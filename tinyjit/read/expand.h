@@ -24,12 +24,10 @@ typedef struct tj_expanded {
 
 tj_expander *tj_expander_new(void);
 void tj_expander_free(tj_expander *expander);
-/* Reads a text after those read before, and remembers its macros. Returns false if out of memory. The caller
- * must always clear expanded. */
+/* Reads a text after others, and remembers its macros. Returns false if out of memory. Always clear expanded. */
 bool tj_expand(tj_expander *expander, const tj_piece *piece, tj_expanded *expanded);
 void tj_expanded_clear(tj_expanded *expanded);
-/* Returns true if a text includes a file that may define any macro and type, that is, any but the headers of
- * C, POSIX, CPython and NumPy. */
+/* Returns true if a text includes a file other than the headers of C, POSIX, CPython and NumPy. */
 bool tj_expander_includes(const tj_expander *expander);
 /* Returns true if the name is currently a macro and no condition encloses its definition. */
 bool tj_expander_defines(const tj_expander *expander, const tj_token *name);

@@ -8,8 +8,7 @@
 
 /* ---- locals with more alignment than libtcc gives ------------------------------------ */
 
-/* libtcc aligns stack frames to 16 bytes, so locals cannot have a larger alignment. Data with static storage
- * gets the requested alignment. */
+/* libtcc aligns stack frames to 16 bytes, so locals cannot have a larger alignment; static data can. */
 enum {
     MOST_ALIGNMENT = 16 /* bytes */
 };

@@ -5,8 +5,7 @@
 #include "read/scan.h"
 #include "read/tokens.h"
 
-/* Symbols that a text needs without naming them: for generated text, and for the macros of the small
- * <Python.h> and <numpy/arrayobject.h>. */
+/* Symbols of generated text, and of the macros of the small <Python.h> and <numpy/arrayobject.h>. */
 static const char implied[] =
     "PyType_IsSubtype PyType_GetFlags PyObject_TypeCheck PyFloat_Type PyComplex_Type "
     "PyFloat_AsDouble PyBool_Type PyLong_Type PyUnicode_Type PyCapsule_Type PyArray_cwj_type "

@@ -4,8 +4,7 @@
 #include <float.h>
 #include <stdint.h>
 
-/* The pattern of one number of a type; complex values have two. Conversions between floating types
- * turn one type's NaN into the other's. */
+/* The pattern of a number (complex values have two). Conversions between floating types also convert the patterns. */
 typedef struct pattern {
     size_t size;  /* bytes of a number; 0: the type has no pattern */
     size_t used;  /* significant bytes: a long double has padding */
