@@ -122,9 +122,9 @@ def _the_field(path: str) -> str:
 
 
 def _definition(dtype: np.dtype[Any], members: list[_Member], name: str) -> tuple[str, int]:
-    """Returns the text of a struct with members at these offsets, and its alignment. It is an ordinary struct
-    if C puts the members at these offsets by itself. Otherwise it is packed, with gaps as members;
-    overlapping members make it a union."""
+    """Returns the text of a struct whose members are at the dtype's offsets, and the alignment of the struct.
+    Gaps become members. The struct is packed, with alignment 1, unless the dtype's alignment, size and
+    offsets suit the alignment of the members. If members overlap, it is a packed union."""
     ends = [0, *(member.end for member in members)]
     overlap = any(member.offset < max(ends[: i + 1]) for i, member in enumerate(members))
     alignment = max((member.alignment for member in members), default=1)

@@ -259,8 +259,8 @@ typedef struct tj_region {
 
 /* Returns NULL if the request is refused; the old block is then unchanged. size > 0. */
 void *tj_region_resize(tj_region *region, void *memory, size_t size);
-/* Call this before the first use: makes sure that the reserve has `size` bytes for libtcc's setup. Returns
- * false, with a refusal, if out of memory. */
+/* Gives the reserve `size` bytes for libtcc's setup. Call this before anything else uses the region. Returns
+ * false, with a refusal, if out of memory or above the limit. */
 bool tj_region_prepare(tj_region *region, size_t size);
 /* Like tj_region_resize(), but takes the memory from the reserve and leaves at least `kept` bytes in it.
  * libtcc uses it to finish after a refusal. */

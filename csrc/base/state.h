@@ -38,8 +38,9 @@ cwj_state_of(PyObject *instance)
 }
 
 /* Calls a function of one of the package's modules. The module is imported on first use, as in the package's Python
- * code; a fork waits until that is done. format is Py_BuildValue()'s for a tuple; with "N", NULL is passed for an
- * object whose creation failed. Returns a new reference, or NULL with an exception set. */
+ * code; a fork waits until that is done. format is that of Py_BuildValue() for a tuple. An
+ * argument for "N" may be NULL if its creation failed; the function is then not called. Returns a new reference, or
+ * NULL with an exception set. */
 PyObject *cwj_ask_python(const char *module, const char *function, const char *format, ...);
 
 /* Creates a type and adds it to the extension module. *type becomes a reference to it unless type

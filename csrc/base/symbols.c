@@ -2,9 +2,10 @@
  *
  * Snippets see the package's small <Python.h> and <numpy/arrayobject.h>, where objects are opaque, because the real
  * headers are slow to parse and use features that libtcc lacks. Operations that those headers implement by macros on
- * struct members are offered here as functions with the same errors and reference counts. CPython's macros and the
- * shapes of arrays without axes are in this file. NumPy's are in one that tools/embed.py generates, the rest in the
- * entries.c of each front end. Python's own exported functions are found in the process. */
+ * struct members are offered here as functions with the same errors and reference counts. This file has those for
+ * CPython's macros, and the empty shape and strides of 0-d arrays. tools/embed.py generates a file with those for
+ * NumPy's. function/entries.c and graph/entries.c list other functions. Python's own exported functions are found in
+ * the process. */
 #include "base/symbols.h"
 
 #include "../../cwrapjit/include/cwj_layout.h"

@@ -1,8 +1,8 @@
 /* debug.h: checks functions with debug=True.
  *
- * The call path is the same as without debug=True. The loops and snippets that it calls are functions of debug.c.
- * They run the compiled ones under guard (fault.h), on copies of their inputs (fence.h), fill new outputs with
- * patterns first, and check outputs and their surroundings afterwards.
+ * Calls use the ordinary call path, on one thread and without the quick path, but with functions of debug.c in place
+ * of loops and snippets. These fill new outputs with patterns, run the compiled code under cwj_guard() (fault.h), on
+ * copies of the slices where possible (fence.h), and then check the outputs and the memory around them.
  */
 #pragma once
 

@@ -112,8 +112,8 @@ describe_environment(cwj_environment *environment)
     return Py_XNewRef(environment->described);
 }
 
-/* True if op has the wanted type, perhaps of an earlier import of the package: its types have the same C
- * functions. */
+/* Returns true if op is of the wanted type, or of the same type from an earlier import of the package. The
+ * two types are different objects with the same C functions. */
 static bool
 is_one_of(PyObject *op, const PyTypeObject *wanted)
 {

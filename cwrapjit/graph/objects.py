@@ -55,11 +55,11 @@ generic = Generic()
 
 
 class CDataType(ByKey, CType):
-    """An opaque C pointer. NAME is of type ctype; Python sees a capsule, or None for NULL.
+    """An opaque C pointer. In C, the variable NAME is of type ctype; Python sees a capsule, or None for NULL.
 
     freefunc, a C function of one pointer, frees what NAME points to: when a result's capsule is collected, or
     in the cleanup if no capsule was made. A pointer from a capsule belongs to that capsule. A capsule keeps
-    the code that made it loaded, so freefunc may be support code."""
+    the code loaded that made the capsule, so freefunc may be part of the support code."""
 
     def __init__(
         self,

@@ -27,8 +27,9 @@ def _both_ways(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any
 
 
 class NumericVariable(Variable):
-    """A number or an array of numbers. Operators make elementwise nodes; hash is by identity. Raises
-    TypeError for ==, !=, truth and NumPy's functions, which would take the variable for a value."""
+    """A variable whose value is a number or an array of numbers. Operators make elementwise nodes. Variables
+    are hashed by identity. ==, !=, truth tests and NumPy's functions raise TypeError, as they would treat the
+    variable as a value."""
 
     __array_ufunc__ = None  # NumPy's arrays leave operators to this class
     __hash__ = object.__hash__

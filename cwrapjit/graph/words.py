@@ -1,7 +1,7 @@
-"""Collects what types and ops need for the unit as a whole: headers, folders, libraries, C texts, those words
-of a compiler's command line that apply to a unit in memory, a compiler, versions.
+"""Collects what types and ops need for the whole unit: headers, folders, libraries, C texts, compiler options
+(of those, only -D, -U, -I, -L, -l), a compiler, versions.
 
-Each is kept once, by its text: a hundred variables of one type need one support code."""
+Equal texts are kept once: a hundred variables of one type need one copy of its support code."""
 
 from __future__ import annotations
 

@@ -262,8 +262,10 @@ class _Stage:
         return tree.Form("flat" if in_line and not self.numbered else "rows", unit)
 
     def _split(self, kind: str, length: int, slices: Sequence[int]) -> list[int]:
-        """Splits outputs side by side into blocks that a function works on at once, if about such a length
-        divides the whole. Blocks are smaller if there would be too few slices, but not without work."""
+        """Splits a run of `length` outputs, computed side by side, into blocks of equal length; one slice
+        computes one block. Returns [blocks, length of a block], or [length] if the run is short or no
+        suitable length divides it. Blocks are made shorter to get enough slices for all threads, but each
+        keeps a minimum of work."""
         items = prod(self.shape[axis] for axis in self.row) // self.pieces
         most = tree.width(self.width, "rows")  # if items are few, to keep them in the cache
         if kind == "wide" and items >= tree.LANES:

@@ -214,10 +214,10 @@ class Text:
         return "".join([*parts, self.source[end:]])
 
     def instance(self, k: int = 0, apart: bool = True) -> str:
-        """Returns compiled(); for k > 0, its definitions get names of their own. With `apart`, pointers to
-        outputs are restrict, as calls refuse outputs that overlap; but not in functions that the text itself
-        calls. Macros do this, to keep the user's lines and columns, unless the text includes files other than
-        C's own, which may have such names."""
+        """Returns compiled(). For k > 0, macros give the definitions names of their own. With `apart`, macros
+        also make pointers to outputs `restrict`, because calls refuse outputs that overlap. This leaves out
+        functions that the text itself calls, and all functions of texts that include files other than C's
+        own, which may use the same names. Macros keep the user's lines and columns."""
         apart = apart and all(_OF_C.fullmatch(each) for each in self.includes)
         found = [each for each in self.functions if apart and each.name not in self.repeated]
         found = [each for each in found if "#" not in self.source[each.at : each.head[-1].end]]

@@ -41,8 +41,10 @@ def holding(
 
 
 def _question(text: str) -> tuple[str, list[int], bool]:
-    """Returns the directives, with a macro defined after each condition that holds, named by its line; these
-    lines, including skipped ones; and whether all answers are certain. #elif becomes an #if after #else."""
+    """Returns (C text, lines, is_certain). The text has the directives; `#define cwj_holds_LINE` follows each
+    condition, so the macro is defined if the condition holds. An #elif becomes #else and #if. lines: the line
+    numbers of all conditions, also of those that the preprocessor skips. is_certain: no condition names a
+    macro other than __cplusplus, so libtcc need not be asked."""
     made: list[str] = []
     lines: list[int] = []
     depths: list[int] = []  # for each open #if, the number of #endif that it needs

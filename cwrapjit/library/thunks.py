@@ -1,8 +1,9 @@
 """Writes the C text of thunks: functions that take arguments from slots, and store the result in the first.
 
-It contains nothing of the user's text. A C function is called by its address, through a pointer of the
-normalised type: pointers are void *, complex numbers structs of two (passed in the same registers), structs
-by value are defined anew, member by member. Headers and their macros therefore cannot interfere.
+The C text contains nothing of the user's text except names of struct members. It calls a C function by its
+address, through a pointer of a simplified type: each pointer is a void *, a complex number is a struct of two
+numbers (passed in the same registers), and a struct that is passed by value is defined anew, member by
+member. Headers and their macros therefore cannot interfere.
 """
 
 from __future__ import annotations

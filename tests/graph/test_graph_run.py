@@ -676,8 +676,9 @@ def scalar_graphs(draw: Any) -> Any:
 @settings(max_examples=40)
 @given(graph=scalar_graphs(), values=st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=4))
 def test_both_forms_agree_on_random_graphs(graph: Any, values: list[tuple[Any, Any]]) -> None:
-    """Results, failing blocks and exceptions agree: in one function or one per op, with a new state or the
-    old one. With several faults, steps may meet another first, as they extract inputs later."""
+    """Results, failing blocks and exceptions are the same in both modes, for one function and for one per op.
+    If several inputs are wrong, a graph with one function per op may report another one, because it extracts
+    inputs later."""
     told: dict[bool, list[Any]] = {False: [], True: []}
     for mode, per_op in itertools.product(FORMS, (False, True)):
         k = cwrapjit.link(*graph, mode=mode, per_op=per_op, optimize="off")

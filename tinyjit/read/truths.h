@@ -6,6 +6,7 @@
 
 #include "internal.h"
 
-/* Appends the text on the same lines. If it names long double, a similar type or a function of them, it writes !!(x)
- * for each x that is certainly a condition, except in directives other than #define. `x ?: y` stays unchanged. */
+/* Appends the text and keeps its lines. If the text uses long double, a type such as npy_longdouble, or a function
+ * such as fmodl(), each x that is certainly a condition becomes !!(x). `x ?: y` and directives other than #define stay
+ * unchanged. */
 void tj_truths_write(const char *text, tj_text *out);

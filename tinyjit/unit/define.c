@@ -211,8 +211,9 @@ static bool has_checks_that_raise(const tj_function *function)
     return strstr(function->source, "_or_error(cwj") != NULL;
 }
 
-/* Returns true if slices have no observable effects, keep no state, and never stop the others. In the form
- * with slices in loops, hidden returns do not compile. */
+/* Returns true if the order of slices does not matter: they have no effects but on their outputs, keep no
+ * state, and never end the call early. Returns false for slices that are separate functions (TJ_APART): a
+ * macro of an included file could hide a `return` there. In a loop, such a hidden return does not compile. */
 static bool is_orderless(const tj_spec *spec, const tj_function *function, int form)
 {
     bool total = !(form & TJ_APART) && (!spec->cookie.length || spec->cookie_readonly);

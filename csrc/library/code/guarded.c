@@ -220,8 +220,8 @@ call_guarded(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
 
 /* ---- what C may keep ------------------------------------------------------------------------- */
 
-/* True if the code reads an array and cannot keep its address: it has no memory for addresses, gets only numbers and
- * arrays, and returns no address. */
+/* Returns true if the code reads an array and cannot keep its address: it has no writable data to store it in, takes
+ * only numbers and arrays (without keeps= and overlap="allow"), and returns no address. */
 static bool
 keeps_nothing(const cwj_library_function *self, const tj_environment *environment)
 {

@@ -66,8 +66,8 @@ cwj_scalar_load(const cwj_library_type *type, const void *memory, cwj_slot *slot
 
 /* ---- from Python ----------------------------------------------------------------- */
 
-/* Returns 1 if the object's type is NumPy's for `type`, or Python's own if `type` is native; 0 if not; -1 with an
- * exception set. */
+/* Returns 1 if the object is a NumPy scalar of `type`, a str for a character, or, if type->native is set, a Python
+ * number of the same kind; 0 if not; -1 with an exception set. */
 static int
 is_strictly(const cwj_library_type *type, PyObject *object)
 {
