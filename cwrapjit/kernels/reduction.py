@@ -294,6 +294,8 @@ class ReductionKernel(Travels):
         names = [each.name for each in (*self._texts.inputs[: self.nin], *self._texts.outputs)]
 
         def copied(k: int, value: np.ndarray) -> np.ndarray:
+            if k >= self.nin and not value.flags.writeable:
+                raise ValueError(f"{self._who}: output {names[k]!r} is read-only")
             if self._texts.options.get("copies") == "warn":
                 lies = "" if value.flags.aligned else ", not aligned"
                 message = f"{self._who}: argument {names[k]!r} is copied: it is {value.dtype}{lies}"
@@ -307,10 +309,11 @@ class ReductionKernel(Travels):
             for k in [k for k in range(len(made)) if not fits[k]]:
                 made[k] = copied(k, made[k])
             results = self._call(tuple(made[: self.nin]), *how, tuple(made[self.nin :]) or None, dtype)
-            for each, copy in zip(values[self.nin :], made[self.nin :], strict=True):
+            given = values[self.nin :]
+            for each, copy in zip(given, made[self.nin :], strict=True):
                 if each is not copy:
                     np.copyto(each, copy, casting="same_kind")
-            return results
+            return results if not given else given[0] if len(given) == 1 else given
 
         return run
 
