@@ -57,18 +57,16 @@ def _key(arrays: Sequence[Any], nargs: int, axis: Any, keepdims: bool) -> Any:
         return None
     key: tuple[Any, ...] = (axis, not keepdims, nargs)
     for each in arrays:
-        if type(each) is np.ndarray and _lies_well(each):
-            key += (each.dtype.num, each.shape, each.strides)
+        if type(each) is np.ndarray:
+            dtype = each.dtype
+            if not dtype.isnative or not each.flags.aligned:
+                return None
+            key += (dtype.num, each.shape, each.strides)
         elif is_scalar(each):
             key += (None,)
         else:
             return None
     return key
-
-
-def _lies_well(value: Any) -> bool:
-    """True for arrays that C can read: aligned, and in this machine's byte order."""
-    return bool(value.flags.aligned and value.dtype.isnative)
 
 
 def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
