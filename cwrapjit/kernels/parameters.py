@@ -204,9 +204,8 @@ def _check_cast(
     source, target = (declared, dtype) if written else (dtype, declared)
     if not np.can_cast(source, target, casting or "safe"):
         if casting == "no":
-            raise TypeError(
-                f'{who}: {name!r} is {_name_of(dtype)}; wanted {_name_of(declared)} (cast="safe" converts it)'
-            )
+            cure = ' (cast="safe" converts it)' if np.can_cast(source, target) else ""
+            raise TypeError(f"{who}: {name!r} is {_name_of(dtype)}; wanted {_name_of(declared)}{cure}")
         raise TypeError(
             f"{who}: {name!r} is {_name_of(dtype)}, but it is declared as {_name_of(declared)}, "
             f"and {_name_of(target)} does not hold all values of {_name_of(source)}"

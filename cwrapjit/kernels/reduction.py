@@ -5,6 +5,7 @@ memory. plan.py chooses the functions of a call, and the views of its arrays."""
 
 from __future__ import annotations
 
+import itertools
 import operator
 import warnings
 from collections.abc import Callable, Sequence
@@ -304,6 +305,10 @@ class ReductionKernel(Travels):
 
         def run(*values: Any) -> Any:
             made = list(values)
+            for one, other in itertools.combinations(range(self.nin, len(made)), 2):
+                if np.shares_memory(made[one], made[other]):
+                    both = f"{names[one]!r} shares memory with output {names[other]!r}"
+                    raise ValueError(f"{self._who}: output {both}; wanted separate arrays")
             for k in [k for k in range(len(made)) if not fits[k]]:
                 made[k] = copied(k, made[k])
             results = self._call(tuple(made[: self.nin]), *how, tuple(made[self.nin :]) or None, dtype)

@@ -319,6 +319,11 @@ def test_outputs_of_other_types_are_written_back() -> None:
             assert total(x, out, axis=1) is out and out.tolist() == [3, 3]
     both = ReductionKernel("float64 x", "float64 y, int32 m", "x", "a + b", "y = a; m = a", "0")
     for _ in range(3):
+        for dtype in ("f8", ">f8"):
+            outs = (np.zeros(2, dtype),) * 2
+            refuses(
+                ValueError, lambda outs=outs: both(x, axis=1, out=outs), "'y' shares memory with output 'm'"
+            )
         outs = np.zeros(2), np.zeros(2, "i8")
         made = both(x, axis=1, out=outs)
         assert made[0] is outs[0] and made[1] is outs[1] and outs[1].tolist() == [3, 3]
@@ -339,6 +344,8 @@ def test_casts_and_copies_are_as_they_are_asked_for() -> None:
     for each in (y, x.astype(">f8")):
         refuses(TypeError, lambda each=each: strict(each), "sum()", "'x' is", 'cast="safe" converts it')
     refuses(TypeError, lambda: strict(x, out=np.zeros((), "c16")), "sum()", "'y' is complex128")
+    error = refuses(TypeError, lambda: strict(x, out=np.zeros((), "f4")), "'y' is float32; wanted float64")
+    assert "cast" not in str(error)
     unaligned = np.frombuffer(bytes(17), np.uint8)[1:].view(np.float64)
     refuses(ValueError, lambda: strict(unaligned), "align")
     refuses(ValueError, lambda: ReductionKernel(*SUM, cast="unsafe"), "sum()", "cast must be", "'unsafe'")
