@@ -83,18 +83,39 @@ def test_forms_have_code_of_their_own() -> None:
     assert [compiled_by(lambda mode=mode: cwrapjit.link([x], z, mode=mode)) for mode in modes] == [1, 1, 0, 0]
 
 
+def others(count: int) -> None:
+    for _ in range(count):
+        sum_of(FilledOp("{z} = {x} + {y};" + unique(), version=(1,)))
+
+
 def test_what_is_kept_is_bounded() -> None:
     op = FilledOp("{z} = {x} + {y};" + unique(), version=(1,))
-
-    def others(count: int) -> None:
-        for _ in range(count):
-            sum_of(FilledOp("{z} = {x} + {y};" + unique(), version=(1,)))
-
     found = [compiled_by(lambda: sum_of(op))]
     for count in (40, 40, 64):  # using an entry makes it the newest
         others(count)
         found.append(compiled_by(lambda: sum_of(op)))
     assert found == [1, 0, 0, 1]
+
+
+def test_what_is_kept_is_bounded_after_a_drop_failed() -> None:
+    class Version(int):
+        error: Exception | None = None
+
+        def __hash__(self) -> int:
+            if self.error is not None:
+                raise self.error
+            return 5
+
+    version = Version(5)
+    sum_of(FilledOp("{z} = {x} + {y};" + unique(), version=(version,)))
+    others(63)
+    version.error = OSError("no hash")
+    refuses(OSError, lambda: others(1), "no hash")
+    version.error = None
+    op = FilledOp("{z} = {x} + {y};" + unique(), version=(1,))
+    found = [compiled_by(lambda: sum_of(op))]
+    others(64)
+    assert [*found, compiled_by(lambda: sum_of(op))] == [1, 1]
 
 
 def test_graphs_with_the_same_code_have_states_of_their_own() -> None:

@@ -37,17 +37,20 @@ put_last(PyObject *cache, PyObject *key, PyObject *capsule)
     return PyDict_SetItem(cache, key, capsule);
 }
 
+/* Drops the keys that were not used for longest. There are several if a drop failed before: it calls a version's
+ * own __hash__. */
 static int
 drop_first(PyObject *cache)
 {
     PyObject *key, *value;
-    Py_ssize_t position = 0;
-    if (PyDict_GET_SIZE(cache) <= MOST || !PyDict_Next(cache, &position, &key, &value)) {
-        return 0;
+    int status = 0;
+    while (status == 0 && PyDict_GET_SIZE(cache) > MOST) {
+        Py_ssize_t position = 0;
+        PyDict_Next(cache, &position, &key, &value);
+        Py_INCREF(key);
+        status = PyDict_DelItem(cache, key);
+        Py_DECREF(key);
     }
-    Py_INCREF(key);
-    int status = PyDict_DelItem(cache, key);
-    Py_DECREF(key);
     return status;
 }
 
