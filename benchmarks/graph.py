@@ -242,7 +242,7 @@ def ready_types() -> None:
 def link_time(peer: PyTensor | None, quick: bool) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     actions: dict[str, Callable[[], None]] = {
         "cwrapjit": lambda: first_result(CWRAPJIT, cwrapjit.link),
-        "cwrapjit, ready types": ready_types,
+        "cwrapjit, built-in types": ready_types,
         "cwrapjit, a known graph": lambda: first_result(CWRAPJIT, cwrapjit.link, known=0.5),
     }
     if peer:
@@ -294,7 +294,7 @@ def call_time(peer: PyTensor | None, quick: bool) -> tuple[dict[str, Any], list[
     ready = cwrapjit.link([x, y], x + y)
     bound = cwrapjit.link(inputs, z).bind([1.0], [2.0], [None])
     actions: dict[str, Callable[[], Any]] = {
-        "ready types": lambda: ready(1.0, 2.0),
+        "built-in types": lambda: ready(1.0, 2.0),
         "the protocol's Double, its filter in Python": lambda: own(1.0, 2.0),
         "run() of a bound graph": bound.run,
     }
@@ -311,17 +311,17 @@ def call_time(peer: PyTensor | None, quick: bool) -> tuple[dict[str, Any], list[
         quick_scalars, one, two = peer.link([x, y], x + y), np.float64(1.0), np.float64(2.0)
         quick_scalars.trust_input = True  # takes NumPy's numbers only, unchecked
         actions["PyTensor, its float64 scalars, trust_input"] = lambda: quick_scalars(one, two)
-        actions["ready types, NumPy's numbers"] = lambda: ready(one, two)
+        actions["built-in types, NumPy's numbers"] = lambda: ready(one, two)
     medians = race.medians(race.race(actions, BUDGET_S, quick))
     common.table(
         "one call, two doubles",
         ("", "median ns"),
         ((name, f"{1e9 * value:.0f}") for name, value in medians.items()),
     )
-    share = medians["ready types"] / medians["PyTensor, its float64 scalars"] if peer else None
+    share = medians["built-in types"] / medians["PyTensor, its float64 scalars"] if peer else None
     rows = [
         target_ratio(
-            "call with two doubles, ready types: cwrapjit / PyTensor",
+            "call with two doubles, built-in types: cwrapjit / PyTensor",
             f"< {CALL_SHARE}",
             share,
             lambda s: s < CALL_SHARE,
@@ -443,12 +443,12 @@ def member_time(peer: PyTensor | None, quick: bool) -> tuple[dict[str, Any], lis
     first, _ = own(optimize="off")
     plain, there = own()
     fast, _ = own(fastmath=True)
-    actions = {"libtcc's code": first, "cwrapjit": plain, "cwrapjit, fastmath": fast}
+    actions = {"tcc tier": first, "cwrapjit": plain, "cwrapjit, fastmath": fast}
     if peer:
         actions["PyTensor"] = theirs("")  # its flags let the compiler fuse products and sums
         actions["PyTensor, -ffp-contract=off"] = theirs("-ffp-contract=off")
     for name, action in actions.items():
-        exact = name in ("libtcc's code", "cwrapjit", "PyTensor, -ffp-contract=off")
+        exact = name in ("tcc tier", "cwrapjit", "PyTensor, -ffp-contract=off")
         if not (np.array_equal if exact else np.allclose)(action(), first()):
             raise SystemExit(f"wrong result: {name}")
     medians = race.medians(race.race(actions, BUDGET_S, quick))

@@ -16,7 +16,7 @@ STYLE = {
     "numba": ("o", "#3b76c4"),
     "numexpr": ("^", "#8a56ac"),
     "NumPy": ("s", "#c7752c"),
-    "libtcc's code": ("x", "#888888"),
+    "`tcc` tier": ("x", "#888888"),
 }
 
 
@@ -37,7 +37,8 @@ def draw(titles: list[str], rows: list[list[str]]) -> plt.Figure:
         column = titles.index(name)
         points = [(float(row[column]), -k) for k, row in enumerate(rows) if row[column]]
         size = 90 if marker == "|" else 32
-        axes.scatter(*zip(*points, strict=True), label=name, marker=marker, color=color, s=size, zorder=3)
+        title = name.replace("`", "")
+        axes.scatter(*zip(*points, strict=True), label=title, marker=marker, color=color, s=size, zorder=3)
     axes.set_xscale("log")
     ticks = [0.5, 1, 2, 5, 10, 20, 50]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

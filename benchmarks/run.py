@@ -104,7 +104,7 @@ def throughput_table(results: dict[str, Any]) -> str:
         "ms",
         "plain C",
         *shown[1:-1],
-        "libtcc's code",
+        "tcc tier",
         "",
     ]
     return markdown(heads, rows)

@@ -241,13 +241,13 @@ def targets(results: dict[str, Any]) -> list[dict[str, Any]]:
     waves = results["waves"]["median_s"]
     rows = [
         common.target(
-            f"hot tier: as fast as the best peer (level: >= {common.LEVEL}), workloads",
+            f"cc tier: as fast as the best peer (level: >= {common.LEVEL}), workloads",
             f"{len(ratios)} of {len(ratios)}",
             f"{level} of {len(ratios)}, {ahead} at >= 1",
             level == len(ratios) if hot else None,
         ),
         common.target(
-            "hot tier: bound / cwrapjit, geometric mean", ">= 0.95", bound, bound >= 0.95 if hot else None
+            "cc tier: bound / cwrapjit, geometric mean", ">= 0.95", bound, bound >= 0.95 if hot else None
         ),
     ]
     for name in ("numba", "numexpr"):
