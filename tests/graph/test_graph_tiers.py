@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import shutil
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -110,7 +111,10 @@ def test_what_is_kept_is_bounded_after_a_drop_failed() -> None:
     sum_of(FilledOp("{z} = {x} + {y};" + unique(), version=(version,)))
     others(63)
     version.error = OSError("no hash")
-    refuses(OSError, lambda: others(1), "no hash")
+    if sys.version_info < (3, 14):
+        refuses(OSError, lambda: others(1), "no hash")
+    else:  # tuples remember their hash, so no drop fails
+        others(1)
     version.error = None
     op = FilledOp("{z} = {x} + {y};" + unique(), version=(1,))
     found = [compiled_by(lambda: sum_of(op))]
