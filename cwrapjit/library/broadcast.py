@@ -9,7 +9,7 @@ import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit.kernels.numbers import CHECK_CONTIGUOUS, check_length
-from cwrapjit.library import expressions, types
+from cwrapjit.library import destructors, expressions, types
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.library import Core
 from cwrapjit.library.mapping import Mapper, refuse
@@ -75,6 +75,7 @@ class Slice:
             raise Unmapped("discard= of what it writes is for single calls")
         if self.result.role not in ("value", "none"):
             raise Unmapped(f"it returns {types.show(self.found.result)}")
+        self._take_elements()
         self._sort()
         self._check_dims()
         for slot in self.inputs:
@@ -84,6 +85,9 @@ class Slice:
                 raise Unmapped(f"{slot.name} is a pointer without dims: dims= or out= say what it is")
             if slot.parameter.role not in ("value", "array") or slot.parameter.optional:
                 raise Unmapped(f"{slot.name} is neither a number nor an array of numbers")
+        for slot in self.outputs:
+            if slot.parameter.role not in ("value", "array"):
+                raise Unmapped(f"the result {slot.name} is neither a number nor an array of numbers")
         written = [*["return"] * (self.result.role == "value"), *(slot.name for slot in self.outputs)]
         if not written:
             raise Unmapped("it has no result: out= names what it writes")
@@ -108,6 +112,22 @@ class Slice:
         )
         self._keep(made)
         return made
+
+    def _take_elements(self) -> None:
+        """Makes pointers to one struct of numbers elements of arrays, if C reads it or out= names it."""
+        classes = self.library.classes
+        for slot in self.slots:
+            parameter = slot.parameter
+            if parameter is None or parameter.optional:
+                continue
+            is_read = parameter.role == "handle" and slot.const
+            is_result = parameter.role == "struct" and parameter.intent == "out"
+            if is_result and destructors.of(parameter.cls) is not destructors.NONE:
+                raise Unmapped(f"{slot.name} has to be freed, and nobody frees elements of arrays")
+            if (is_read or is_result) and not classes.more_alignment(slot.item):
+                dtype = classes.dtype_of(slot.item)
+                if dtype is not None:
+                    parameter.role, parameter.by_pointer, parameter.descr = "value", True, dtype
 
     def _c_function(self, called: str) -> str:
         """Returns the declaration of the C function that f.address points to."""

@@ -168,6 +168,77 @@ def test_functions_of_arrays_broadcast_over_what_is_left():
     assert np.array_equal(h(ar(2, 3)), [3, 12])
 
 
+SHAPES = """
+typedef struct { double x, y; } point;
+typedef struct { point centre; float size; } circle;
+typedef struct { char *name; } named;
+double area(const circle *c) { return c->size * c->size; }
+int inside(const point *p, const circle *c)
+{ double x = p->x - c->centre.x, y = p->y - c->centre.y; return x * x + y * y < c->size * c->size; }
+void middle(const point *p, int n, point *m)
+{ m->x = m->y = 0; for (int i = 0; i < n; i++) { m->x += p[i].x / n; m->y += p[i].y / n; } }
+int scan(const char *text, point *p) { p->x = p->y = *text; return 0; }
+void grow(circle *c, double by) { c->size *= by; }
+int opened(point *p, int n) { p->x = p->y = n; return 0; }
+void closed(point *p) {}
+int length(const named *x) { return 0; }
+int maybe(const point *p) { return p != 0; }
+double by_value(point p) { return p.x; }
+int fill(named *x, int n) { return n; }
+"""
+
+
+def test_pointers_to_structs_broadcast():
+    """One struct of numbers is an element of an array, of any strides, alignment and byte order."""
+    lib = from_c(SHAPES).declare("typedef struct { double x, y; } point;")
+    lib.declare("typedef struct { point centre; float size; } circle; typedef struct { char *name; } named;")
+    area = lib.function("double area(const circle *c)", broadcast=True)
+    circles = np.zeros((2, 3), lib.circle)
+    circles["size"] = ar(2, 3)
+    circles["centre"]["x"] = 10 * ar(2, 3)
+    other = np.dtype([("centre", [("x", ">f4"), ("y", ">f8")]), ("size", "<f4")])
+    unaligned = np.frombuffer(b"1" + circles.tobytes(), circles.dtype, offset=1).reshape(2, 3)
+    for each in circles, circles[:, ::-2], circles.astype(other), unaligned, circles[1], circles[1, 2]:
+        assert np.array_equal(area(each), each["size"] ** 2)
+    inside = lib.function("int inside(const point *p, const circle *c)", broadcast=True)
+    points = np.array([(10, 0.5), (49, 3)], lib.point)
+    assert inside(points[:, None, None], circles).tolist() == [
+        [[0, 1, 0], [0, 0, 0]],
+        [[0, 0, 0], [0, 0, 1]],
+    ]
+    middle = lib.function("void middle(const point p[n], int n, point *m)", out="m", broadcast=True)
+    table = ar(2, 4, 2).view(lib.point)[..., 0]
+    assert middle(table).tolist() == [(3, 4), (11, 12)] and middle(table[:, ::3]).tolist() == [
+        (3, 4),
+        (11, 12),
+    ]
+    kept = np.zeros((2, 2), lib.circle)
+    assert middle(table, out=kept["centre"][:, 1])["x"].tolist() == [3, 11]
+    assert kept["centre"]["x"].tolist() == [[0, 3], [0, 11]]
+    lib.declare("int maybe(const point *p);").refine("maybe", broadcast=True)
+    assert lib.maybe(points).tolist() == [1, 1]
+
+
+def test_structs_that_are_no_elements_say_why():
+    lib = from_c(SHAPES).declare(
+        "typedef struct { double x, y; } point; typedef struct { char *name; } named;"
+    )
+    lib.declare("typedef struct { point centre; float size; } circle;")
+    both = "neither a number nor an array"
+    for text, options, *words in (
+        ("void grow(circle *c, double by)", {}, "c is written in place"),
+        ("int length(const named *x)", {}, f"x is {both}"),
+        ("int fill(named *x, int n)", {"out": "x"}, f"the result x is {both}"),
+        ("int maybe(const point *p)", {"optional": "p"}, "optional="),
+        ("double by_value(point p)", {}, f"p is {both}"),
+        ("int scan(const char *text, point *p)", {"out": "p"}, f"text is {both}"),
+    ):
+        refuses(TypeError, functools.partial(lib.function, text, broadcast=True, **options), *words)
+    lib.struct("point", free="closed")
+    opened = functools.partial(lib.function, "int opened(point *p, int n)", out="p", broadcast=True)
+    refuses(TypeError, opened, "p has to be freed")
+
+
 def test_a_broadcast_function_keeps_its_library():
     f = from_c(SPECIAL).function("double twice(double x)", broadcast=True)
     gc.collect()
