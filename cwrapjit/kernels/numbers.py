@@ -101,6 +101,8 @@ def deduced(who: str, values: Sequence[tuple[str, object]]) -> str:
             continue
         array = value if isinstance(value, (np.ndarray, np.generic)) else array_of(who, name, value)
         dtype = array.dtype
+        if dtype.kind == "O" and array.ndim == 0 and hasattr(type(value), "__array_ufunc__"):
+            continue  # pandas.NA: f.ufunc gives it back
         if name_of(dtype.newbyteorder("=")) is None:
             raise TypeError(
                 f"{who}: T cannot be deduced: argument {name!r} has dtype {dtype}, for which C has no type"
@@ -111,7 +113,7 @@ def deduced(who: str, values: Sequence[tuple[str, object]]) -> str:
 
 def _promoted(who: str, strong: Sequence[np.dtype], weak: Sequence[str]) -> str:
     if not strong:
-        return str(np.result_type(*weak))
+        return str(np.result_type(*weak)) if weak else "float64"
     found = np.result_type(*strong)
     for each in map(np.dtype, weak):
         if _RANKS[each.kind] <= _RANKS[found.kind]:

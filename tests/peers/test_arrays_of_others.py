@@ -93,6 +93,7 @@ def test_functions_of_c_texts_take_what_their_ufuncs_take() -> None:
     frame = pd.DataFrame({"p": [3.0, np.nan], "q": [1.0, 2.0]}, index=[7, 8])
     pd.testing.assert_frame_equal(f(frame, 4.0), np.hypot(frame, 4.0))
     pd.testing.assert_series_equal(of_t(x, 2.0), x + 2)
+    assert of_t(pd.NA, 2.0) is of_t(pd.NA, pd.NA) is f(3.0, pd.NA) is pd.NA
     pd.testing.assert_series_equal(kernel(x, x), x + x)
     grid = xr.DataArray(ar(2, 3), dims=("time", "place"), coords={"time": [3, 4]})
     xr.testing.assert_identical(f(grid, 4.0), np.hypot(grid, 4.0))
