@@ -10,7 +10,7 @@ from cwrapjit.kernels.vectorize import Definition
 from cwrapjit.library import source
 from cwrapjit.library.library import Core
 from cwrapjit.library.settings import Settings
-from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.thunks import Unmapped, Unsized
 
 
 class OfArrays(Definition):
@@ -50,7 +50,10 @@ class OfArrays(Definition):
             made = source.TextSlice(core, declared, source.marks_of(text, declared), found.name, structs=True)
             made.check_uses()
         except Unmapped as reason:
-            text.fail(f"{found.name}(): {reason}", found.at, len(found.name))
+            hint = ""
+            if isinstance(reason, Unsized) and not self.generic:
+                hint = "; library(source=) makes it an argument"
+            text.fail(f"{found.name}(): {reason}{hint}", found.at, len(found.name))
         return made
 
     def signature(self) -> str:

@@ -16,7 +16,7 @@ from cwrapjit.library.mapping import Mapper, refuse
 from cwrapjit.library.names import python_name
 from cwrapjit.library.options import Options
 from cwrapjit.library.signatures import documented, shown, signature
-from cwrapjit.library.thunks import COMPLEX, Unmapped, Writer, call_of, promoted
+from cwrapjit.library.thunks import COMPLEX, Unmapped, Unsized, Writer, call_of, promoted
 
 
 def define(library: Core, found: FunctionDeclaration, options: Options) -> Any:
@@ -201,12 +201,12 @@ class Slice:
         return tuple(dims)
 
     def _check_dims(self) -> None:
-        """Raises Unmapped if no argument determines a dim of an output."""
+        """Raises Unsized if no argument determines a dim of an output."""
         known = {dim for slot in self.inputs for dim in self._dims(slot)}
         for slot in self.outputs:
             for dim in self._dims(slot):
                 if isinstance(dim, str) and dim not in known and dim not in self.output_dims:
-                    raise Unmapped(f"no argument has the dim {dim} of {slot.name}")
+                    raise Unsized(f"no argument has the dim {dim} of {slot.name}")
 
     def _call(self) -> str:
         spell = Writer().spell

@@ -26,7 +26,7 @@ from cwrapjit.library.mapping import bytes_reason, refuse
 from cwrapjit.library.names import attribute_name, python_name
 from cwrapjit.library.options import Options
 from cwrapjit.library.settings import Settings
-from cwrapjit.library.thunks import Unmapped
+from cwrapjit.library.thunks import Unmapped, Unsized
 from cwrapjit.library.units import Later
 
 MARKS = (("OUT", ""), ("INOUT", ""))
@@ -231,7 +231,7 @@ class TextSlice(Slice):
         """Returns the name of a length that function() computes in each call."""
         known = {each for other in self.inputs for each in self._dims(other)}
         for symbol in sorted(expressions.symbols(dim) - known):
-            raise Unmapped(f"no argument has the dim {symbol} of {slot.name}")
+            raise Unsized(f"no argument has the dim {symbol} of {slot.name}")
         while name in known:
             name += "_"
         self.output_dims[name] = expressions.shown(dim)

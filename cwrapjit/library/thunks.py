@@ -31,6 +31,10 @@ class Unmapped(Exception):
     """Says why a declaration cannot be mapped."""
 
 
+class Unsized(Unmapped):
+    """No argument determines a dim of a result."""
+
+
 class Classless(Unmapped):
     """A struct has no Python class yet: struct() or handle() may still make one."""
 

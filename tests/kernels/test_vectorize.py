@@ -1083,8 +1083,12 @@ def test_what_may_overlap_is_not_said_to_be_apart(tier: str, tmp_path: pathlib.P
         ("void f(const double x[n], int n, double *y) { }", "OUT in front of it makes it a result", 1),
         ("void f(const double x[n], int n) { }", "takes or gives nothing", 1),
         ("\ndouble f(const double x[n + 1], int n) { return x[n]; }", "the dim n \\+ 1 of x is computed", 2),
-        ("void f(int n, OUT double x[n]) { }", "no argument has the dim n of x", 1),
-        ("void f(const T x[n], OUT T y[n - m], int n, int m) { }", "no argument has the dim m of y", 1),
+        (
+            "void f(int n, OUT double x[n]) { }",
+            "no argument has the dim n of x; library.source=. makes it an argument",
+            1,
+        ),
+        ("void f(const T x[n], OUT T y[n - m], int n, int m) { }", "no argument has the dim m of y .<", 1),
         ("double f(int n,\n const foo x[n]) { return 0; }", "foo is not a known type", 2),
         (
             "double f(const double x[n],\n const double *y, int n) { return 0; }",
