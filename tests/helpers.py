@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import pathlib
@@ -90,6 +91,17 @@ def view(shape: tuple[int, ...], order: int, reverse: int, gaps: int, wide: int 
     step = [(1 + (gaps >> axis & 1)) * (1 - 2 * (reverse >> axis & 1)) for axis in range(len(shape))]
     cut = [slice(0, 1) if wide >> axis & 1 else slice(None, None, step[axis]) for axis in range(len(shape))]
     return memory[tuple(cut)]
+
+
+@functools.cache
+def example(name: str) -> Any:
+    """Imports examples/name.py, without running its main()."""
+    path = pathlib.Path(__file__).parents[1] / "examples" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"example_{name}", path)
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
 def refuses(error: type[BaseException], call: Callable[[], Any], *words: str) -> Any:

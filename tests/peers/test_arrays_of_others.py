@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import ar
+from helpers import ar, example
 
 import cwrapjit
 
@@ -106,6 +106,55 @@ def test_functions_of_c_texts_take_what_their_ufuncs_take() -> None:
         f(x)
     with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
         f(x, y, z=1)
+
+
+@pytest.mark.row("S11")
+@pytest.mark.parametrize(
+    "dtype", ["f8", "f4", "i2", "u1", "Int16", "Float64", "Float32", "double[pyarrow]", "int8[pyarrow]"]
+)
+def test_journeys_take_columns_of_pandas(dtype: str) -> None:
+    import pandas as pd
+
+    columns, moving = example("columns"), example("moving").moving
+    x = np.random.default_rng(0).integers(1, 80, (20, 3)).astype(float)
+    frame = pd.DataFrame(x, columns=["lat", "lon", "group"]).astype(dtype)
+    frame.index = pd.date_range("2024-01-01", periods=20)
+    lat, lon = frame["lat"], frame["lon"]
+    wanted = columns.distance_by_numpy(x[:, 0], x[:, 1], 10.0, 20.0)
+    for got in (
+        columns.distance(lat, lon, 10, 20),
+        frame.assign(km=lambda f: columns.distance(f.lat, f.lon, np.float32(10), 20))["km"],
+        frame.apply(lambda row: columns.distance(row.lat, row.lon, 10, 20), axis=1),
+    ):
+        assert isinstance(got, pd.Series) and got.index.equals(frame.index)
+        np.testing.assert_allclose(got.to_numpy(float), wanted, rtol=1e-9)
+    shuffled = columns.distance(lat, lon[::-1], 10, 20)  # as the index aligns them
+    np.testing.assert_allclose(shuffled.to_numpy(float), wanted, rtol=1e-9)
+    for each in lat, lat[::2], lat[::-1]:
+        mean, deviation = moving(each, 3)
+        np.testing.assert_allclose(mean, each.astype(float).rolling(3).mean())
+        np.testing.assert_allclose(deviation, each.astype(float).rolling(3).std(ddof=0), atol=1e-6)
+    plain = frame if isinstance(lat.dtype, np.dtype) else frame.astype(float)  # else an array of objects
+    every = moving(plain.T, [[2], [4]])[0]
+    np.testing.assert_allclose(every[1].T, frame.astype(float).rolling(4).mean())
+    grouped = lat.groupby(frame.group.astype(int) % 2).transform(lambda g: moving(g, 2)[0])
+    by_pandas = lat.astype(float).groupby(frame.group.astype(int) % 2).rolling(2).mean().droplevel(0)
+    np.testing.assert_allclose(grouped.to_numpy(float), by_pandas.reindex(frame.index))
+
+
+@pytest.mark.row("S11")
+def test_journeys_take_missing_values_and_records_of_pandas() -> None:
+    import pandas as pd
+
+    distance = example("columns").distance
+    x = pd.Series([10.0, None, 30.0], dtype="Float64", index=["a", "b", "c"], name="x")
+    got = distance(x, x, 10.0, 20.0)
+    assert got.dtype == "Float64" and got.isna().tolist() == [False, True, False]
+    assert distance(pd.NA, 1.0, 2, 3) is pd.NA
+    volts = example("binary_log").volts
+    frame = pd.DataFrame({"sensor": [1, 2], "time": [3, 4], "raw": [50, -50], "flags": [0, 2]})
+    records = frame.astype({"sensor": "u1", "time": "u4", "raw": "i2", "flags": "u1"}).to_records(index=False)
+    assert volts(records).tolist() == [0.5, -0.5]
 
 
 def test_columns_of_polars() -> None:

@@ -145,3 +145,21 @@ def test_solvers_agree_with_what_is_known(run: Run) -> None:
     assert float(difference[1]) <= 1e-4
     assert "by a Python function, and by C text" in printed
     assert ("integral of a C function: 1.772453850906" in printed) != ("GSL is not installed here" in printed)
+
+
+@pytest.mark.row("U10", "S11")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("columns.py", r"20000 distances in .*\n.*\na trip from place\d+ to place\d+ in 9 steps"),
+        ("picture.py", r"the median of \(120, 160, 3\) bytes took"),
+        ("montecarlo.py", r"pi is about 3\.14"),
+        ("nbody.py", r"20 steps of 300 stars in"),
+        ("binary_log.py", r"2000 records in .*\nsensors were silent for up to \d+, \d+, \d+, \d+ ms"),
+        ("moving.py", r"means of 1200 samples over a day"),
+        ("shapes.py", r"circle\(centre=point\(x=1\.5, y=2\.0\), radius=2\.0, name='round'\)"),
+    ],
+)
+def test_journeys_agree_with_numpy(run: Run, name: str, words: str) -> None:
+    """The programs assert it."""
+    assert re.search(words, run(name))
