@@ -5,7 +5,6 @@ struct. The log is a memmap: read-only, unaligned, in the other byte order. Each
 NumPy's.
 """
 
-import struct
 import sys
 import tempfile
 import time
@@ -25,7 +24,10 @@ typedef struct { unsigned char sensor; unsigned time; short raw; unsigned char f
 """
 
 volts = cwrapjit.vectorize(
-    STRUCT + "double volts(record r) { return r.flags & 1 ? NAN : 0.01 * r.raw; }  // a flag says: invalid"
+    STRUCT
+    + """
+    // NaN if a flag says that the record is invalid.
+    double volts(record r) { return r.flags & 1 ? NAN : 0.01 * r.raw; }"""
 )
 
 longest_silence = cwrapjit.vectorize(
@@ -48,12 +50,12 @@ longest_silence = cwrapjit.vectorize(
 
 def write_log(path: Path, records: int) -> None:
     rng = np.random.default_rng(0)
-    when = np.cumsum(rng.integers(1, 50, records))
-    with path.open("wb") as file:
-        file.write(HEADER)
-        for t in when.tolist():
-            sensor, raw, flags = (int(each) for each in rng.integers((0, -2000, 0), (4, 2000, 8)))
-            file.write(struct.pack(">BI", sensor, t) + struct.pack("<hB", raw, flags))
+    log = np.zeros(records, RECORD)
+    log["sensor"] = rng.integers(0, 4, records)
+    log["time"] = np.cumsum(rng.integers(1, 50, records))
+    log["raw"] = rng.integers(-2000, 2000, records)
+    log["flags"] = rng.integers(0, 8, records)
+    path.write_bytes(HEADER + log.tobytes())
 
 
 def main() -> int:

@@ -50,9 +50,8 @@ lib = cwrapjit.library(
 
 
 def hits_by_numpy(seeds: np.ndarray, n: int) -> np.ndarray:
-    z = seeds[:, None].astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * np.arange(
-        1, 2 * n + 1, dtype=np.uint64
-    )
+    steps = np.arange(1, 2 * n + 1, dtype=np.uint64)
+    z = seeds[:, None].astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15) * steps
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
     points = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
