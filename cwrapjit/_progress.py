@@ -48,8 +48,7 @@ def _tqdm() -> Callable[..., Bar]:
         if error.name not in ("tqdm", "tqdm.auto"):
             raise
         raise ImportError(
-            "progress() shows bars by tqdm, which is not installed: pip install 'cwrapjit[progress]', "
-            "or give it another bar=",
+            "progress() shows bars by tqdm, which is missing: pip install tqdm, or give it another bar=",
             name="tqdm",
         ) from None
     return made

@@ -624,7 +624,8 @@ def parse(
         load("fparser")
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "lib.fortran() reads Fortran with fparser: pip install cwrapjit[fortran]", name="fparser"
+            "lib.fortran() reads Fortran with fparser, which is missing: pip install fparser",
+            name="fparser",
         ) from None
     with late, _quiet():
         return Reader(text, kinds, where, {} if modules is None else modules, ask).read()

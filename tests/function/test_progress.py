@@ -469,10 +469,10 @@ def test_arguments_are_checked() -> None:
 
 
 @pytest.mark.row("U07")
-def test_without_tqdm_an_import_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tqdm_an_import_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.delitem(sys.modules, "tqdm.auto", raising=False)
-    error = refuses(ImportError, cwrapjit.progress, "tqdm", "pip install 'cwrapjit[progress]'", "bar=")
+    error = refuses(ImportError, cwrapjit.progress, "tqdm", "pip install tqdm,", "bar=")
     assert error.name == "tqdm"
     with cwrapjit.progress(bar=Bar):
         assert slow()(np.zeros(3)).tolist() == [1, 1, 1]

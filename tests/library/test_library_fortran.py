@@ -647,10 +647,10 @@ def test_what_is_read_without_a_compiler():
     assert (routine.name, routine.module) == ("f", "")
 
 
-def test_without_fparser_the_extra_is_named(monkeypatch):
+def test_without_fparser_the_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fparser", None)
     lib = cwrapjit.library("plain")
-    refuses(ModuleNotFoundError, lambda: lib.fortran("subroutine f()\nend"), "pip install cwrapjit[fortran]")
+    refuses(ModuleNotFoundError, lambda: lib.fortran("subroutine f()\nend"), "pip install fparser")
 
 
 def test_options_of_wrong_types():
