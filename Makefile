@@ -48,6 +48,8 @@ EXPLORE ?= 1
 PY := $(VENV)/bin/python
 UV := sh tools/uv.sh $(PYTHON)
 INSTALL := $(UV) pip install --quiet --python $(PY)
+# The build writes to the output of the shell how far it is.
+TOLD := CWRAPJIT_PROGRESS=/proc/$$$$/fd/1
 PREREQUISITES := sh tools/prerequisites.sh
 PYTEST = CWRAPJIT_WERROR=1 $(PY) -m pytest $(PYTEST_FLAGS)
 
@@ -159,12 +161,12 @@ prerequisites:
 # In place, so that the sources in the checkout are what runs. What was built with warnings as errors will do for both.
 $(VENV)/.strict: $(SOURCES) $(VENV)/.made
 	@echo "== building cwrapjit into $(VENV), with warnings as errors (half a minute on two processors)"
-	@CWRAPJIT_WERROR=1 $(INSTALL) --reinstall-package cwrapjit --editable .
+	@CWRAPJIT_WERROR=1 $(TOLD) $(INSTALL) --reinstall-package cwrapjit --editable .
 	@touch $(VENV)/.built $@
 
 $(VENV)/.built: $(SOURCES) $(VENV)/.made
 	@echo "== building cwrapjit into $(VENV) (half a minute on two processors)"
-	@$(INSTALL) --reinstall-package cwrapjit --editable .
+	@$(TOLD) $(INSTALL) --reinstall-package cwrapjit --editable .
 	@touch $@ $(if $(filter 1,$(CWRAPJIT_WERROR)),$(VENV)/.strict)
 
 # The packages of an extra.

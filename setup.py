@@ -8,6 +8,7 @@ snippets. CWRAPJIT_WERROR=1 makes compiler warnings errors."""
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import importlib.util
 import os
 import pathlib
@@ -89,14 +90,28 @@ def write_settings(path: pathlib.Path) -> None:
         path.write_text(text)
 
 
+def tell(line: str) -> None:
+    """Writes a line to $CWRAPJIT_PROGRESS, a terminal or a pipe, as pip and uv show nothing of a build.
+    A file does not get it: other programs that write there would overwrite it."""
+    path = pathlib.Path(os.environ.get("CWRAPJIT_PROGRESS") or os.devnull)
+    with contextlib.suppress(OSError):
+        if path.exists() and not path.is_file():
+            path.write_text(line + "\n", encoding="utf-8")
+
+
 def compile_in_parallel(compiler: Any) -> None:
-    """Makes setuptools compile an extension's files in parallel."""
+    """Makes setuptools compile an extension's files in parallel, and tells how far it is."""
     compile = compiler.compile
 
     def compile_all(sources: list[str], **options: Any) -> list[str]:
+        made: list[str] = []
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            made = pool.map(lambda source: compile([source], **options), sources)
-            return [each for objects in made for each in objects]
+            results = pool.map(lambda source: compile([source], **options), sources)
+            for number, objects in enumerate(results, 1):
+                made += objects
+                if number % 25 == 0 or number == len(sources):
+                    tell(f"   {number} of {len(sources)} files compiled")
+        return made
 
     compiler.compile = compile_all
 

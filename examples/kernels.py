@@ -113,10 +113,14 @@ def blur_by_numpy(x: np.ndarray, radius: int) -> np.ndarray:
 # ---- figures ----------------------------------------------------------------------------------------------
 
 
-def compare(name: str, ours: Callable[[], Any], numpys: Callable[[], Any], allowed: float) -> bool:
-    """It waits for no optimizing compiler: some calls do."""
+def compare(
+    name: str, function: Any, ours: Callable[[], Any], numpys: Callable[[], Any], allowed: float
+) -> bool:
+    """Compares when the function that `ours` calls has its best code."""
     for _ in range(20):
         ours()
+        if hasattr(function, "wait"):  # a ReductionKernel has none
+            function.wait()
     return pictures.compare(name, ours, numpys, allowed)
 
 
@@ -139,19 +143,25 @@ def main() -> int:
 
     horizon = steeper.ufunc.accumulate(slopes, axis=1)
     agree = [
-        compare("vectorize", lambda: linear(stored), lambda: linear_by_numpy(stored), 1e-6),
+        compare("vectorize", linear, lambda: linear(stored), lambda: linear_by_numpy(stored), 1e-6),
         compare(
-            "ElementwiseKernel", lambda: tone(*colours, curve), lambda: tone_by_numpy(*colours, curve), 2e-3
+            "ElementwiseKernel",
+            tone,
+            lambda: tone(*colours, curve),
+            lambda: tone_by_numpy(*colours, curve),
+            2e-3,
         ),
         compare(
             "ReductionKernel",
+            geometric_mean,
             lambda: geometric_mean(light, axis=1),
             lambda: geometric_mean_by_numpy(light, 1),
             1e-6,
         ),
-        compare("library", tilted, tilted_by_numpy, 1e-5),
+        compare("library", lens.blur, tilted, tilted_by_numpy, 1e-5),
         compare(
             "f.ufunc",
+            steeper,
             lambda: steeper.ufunc.accumulate(slopes, axis=1),
             lambda: np.maximum.accumulate(slopes, axis=1),
             0,

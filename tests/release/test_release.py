@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import elf
@@ -379,3 +379,37 @@ def test_a_build_with_other_flags_is_not_taken_for_finished(
         assert build(**environment) == 0
         assert build() != 0
     assert extensions and extensions[0].name == "cwrapjit._cwrapjit"
+
+
+@pytest.mark.row("S10")
+def test_a_build_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    """pip and uv show the output of a build only if it fails: `make demo` was silent for half a minute."""
+    if not (ROOT / "setup.py").is_file():
+        pytest.skip("this is no checkout")
+    pytest.importorskip("setuptools")
+    monkeypatch.setattr("setuptools.setup", lambda **given: None)
+    parallel = runpy.run_path(str(ROOT / "setup.py"))["compile_in_parallel"]
+    names = [f"{number}.c" for number in range(60)]
+
+    def compiled() -> list[str]:
+        compiler = SimpleNamespace(compile=lambda sources: [each.replace(".c", ".o") for each in sources])
+        parallel(compiler)
+        return compiler.compile(names)
+
+    objects = [f"{number}.o" for number in range(60)]
+    read, write = os.pipe()
+    with open(read, encoding="utf-8") as told:
+        monkeypatch.setenv("CWRAPJIT_PROGRESS", f"/proc/self/fd/{write}")
+        assert compiled() == objects
+        os.close(write)
+        assert told.read().splitlines() == [f"   {n} of 60 files compiled" for n in (25, 50, 60)]
+    for elsewhere in tmp_path / "log", tmp_path / "none", tmp_path:
+        (tmp_path / "log").write_text("kept")
+        monkeypatch.setenv("CWRAPJIT_PROGRESS", str(elsewhere))
+        assert compiled() == objects
+    assert [each.name for each in tmp_path.iterdir()] == ["log"]
+    assert (tmp_path / "log").read_text() == "kept"
+    monkeypatch.delenv("CWRAPJIT_PROGRESS")
+    assert compiled() == objects
+    make = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert make.count("$(TOLD) $(INSTALL) --reinstall-package cwrapjit") == 2
