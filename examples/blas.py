@@ -93,7 +93,7 @@ def main() -> int:
     try:
         blas = declare()
     except ModuleNotFoundError:
-        print("this example needs scipy-openblas32: pip install 'cwrapjit[demo]'", file=sys.stderr)
+        print("this example needs scipy-openblas32: pip install scipy-openblas32", file=sys.stderr)
         return 1
     print("dgemm", blas.dgemm.__signature__)
     print(blas.dgemm(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0], [10.0]]), alpha=0.5))

@@ -76,6 +76,8 @@ def test_hillshade_agrees_with_numpy_and_draws(run: Run) -> None:
     difference = re.search(r"largest difference +(\S+)", printed)
     assert difference is not None
     assert float(difference[1]) <= 1e-12
+    assert re.search(r"^medians of 9 calls +tcc tier( +cc tier)? +NumPy$", printed, re.MULTILINE)
+    assert "\nThe times leave out " in printed
     picture = re.search(r"picture +(\S.*)$", printed, re.MULTILINE)
     assert picture is not None
     assert Path(picture[1]).read_bytes().startswith(b"\x89PNG")

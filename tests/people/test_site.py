@@ -18,7 +18,12 @@ ROOT, DOCS = documents.ROOT, documents.DOCS
 
 def test_messages_and_pages_name_the_package_to_install() -> None:
     """`pip install cwrapjit[progress]` would look for cwrapjit in an index, which does not have it."""
-    files = [*(ROOT / "cwrapjit").rglob("*.py"), *DOCS.rglob("*.md"), ROOT / "README.md"]
+    files = [
+        *(ROOT / "cwrapjit").rglob("*.py"),
+        *(ROOT / "examples").glob("*.py"),
+        *DOCS.rglob("*.md"),
+        ROOT / "README.md",
+    ]
     named = {
         str(path.relative_to(ROOT)): found
         for path in files
