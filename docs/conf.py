@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import cwrapjit
+
+sys.path.insert(0, str(Path(__file__).parent / "pictures"))
+import gallery
 
 project = "cwrapjit"
 author = copyright = "the cwrapjit developers"
@@ -71,6 +75,8 @@ def make_ready(app: Any, page: str, source: list[str]) -> None:
     def is_there(line: str) -> bool:
         return not re.fullmatch(r"[a-z/*]+", line) or any(Path(app.srcdir).glob(f"{line}.md"))
 
+    if page == "gallery":
+        source[0] = gallery.with_pictures(source[0], "gallery")
     if page == "index":
         source[0] = "\n".join(filter(is_there, source[0].split("\n")))
     source[0] = re.sub(
@@ -78,6 +84,12 @@ def make_ready(app: Any, page: str, source: list[str]) -> None:
     )
 
 
+def draw_gallery(app: Any) -> None:
+    if app.builder.format == "html":
+        gallery.draw(Path(app.outdir) / "gallery")
+
+
 def setup(app: Any) -> None:
+    app.connect("builder-inited", draw_gallery)
     app.connect("source-read", make_ready)
     app.connect("autodoc-process-docstring", plain_text)

@@ -5,6 +5,7 @@
   `# raises ValueError: text` promises an exception instead.
 * ```ipython blocks are cells of one notebook, which shares that namespace; magics work. In cells of C a
   promise is `// -> text`. Text that the cell displays counts as printed.
+* A ```python file=NAME.py block is a file that the blocks below can import; it is not run by itself.
 * Each ```c block is compiled as the text of a library.
 * Blocks in the languages of QUIET and directives of the site are not run; other languages are errors.
 * A second word, as in ```python theirs, marks code for another package. test_coming.py runs it: it passes
@@ -30,6 +31,7 @@ import cwrapjit
 
 FENCE = re.compile(r"^( *)(`{3,})([^\n]*)\n(.*?)^\1\2 *$", re.DOTALL | re.MULTILINE)
 PROMISE = re.compile(r"(?:#|//) (->|raises) ?(.*)$", re.MULTILINE)
+FILE = "python file="
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 QUIET = {"text", "console", "toml", "yaml", "fortran", "rst", "cython"}
@@ -87,6 +89,23 @@ def session() -> Iterator[dict[str, Any]]:
     finally:
         signal.signal(signal.SIGINT, handler)
         sys.modules["__main__"] = outer
+
+
+@contextlib.contextmanager
+def files(saved: list[Block]) -> Iterator[None]:
+    """Makes the files of a page in a folder of their own, from which the page's code imports them."""
+    outer = set(sys.modules)
+    with tempfile.TemporaryDirectory() as folder:
+        for block in saved:
+            Path(folder, block.language.partition(FILE)[2]).write_text(block.text, encoding="utf-8")
+        sys.path.insert(0, folder)
+        try:
+            yield
+        finally:
+            sys.path.remove(folder)
+            names = {Path(block.language.partition(FILE)[2]).stem for block in saved}
+            for name in names & (set(sys.modules) - outer):
+                del sys.modules[name]
 
 
 def is_promised(printed: str, promised: str) -> bool:
@@ -157,9 +176,12 @@ _RUN = {"python": run_python, "ipython": _run_cell, "c": _compile_c}
 def run(page: Path, others: Mapping[str, Callable[[Path, Block, dict[str, Any]], None]] | None = None) -> int:
     """Runs all blocks of a page in the current folder, and returns their number."""
     done, runners = 0, _RUN | dict(others or {})
-    with session() as namespace:
-        for block in blocks(page):
-            if block.language in runners:
+    found = blocks(page)
+    with session() as namespace, files([block for block in found if block.language.startswith(FILE)]):
+        for block in found:
+            if block.language.startswith(FILE):
+                ast.parse(block.text)
+            elif block.language in runners:
                 runners[block.language](page, block, namespace)
                 done += 1
             else:

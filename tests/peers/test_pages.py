@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,9 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     made = {str(path.relative_to(site).with_suffix(".md")) for path in site.rglob("*.html")}
     assert set(documents.pages()) <= made
+    shown = (site / "gallery.html").read_text(encoding="utf-8")
+    pictures = re.findall(r'<img [^>]*src="(gallery/\w+\.png)"', shown)
+    assert len(pictures) == 10 and all((site / each).is_file() for each in pictures)
     reference = (site / "api.html").read_text(encoding="utf-8")
     missing = [name for name in public_names() if f'id="{name}"' not in reference]
     assert missing == []

@@ -5,9 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
+import struct
+import sys
+import zlib
 from pathlib import Path
 
 import documents
+import numpy as np
 import pytest
 from helpers import build_extension, python, refuses, wrap
 
@@ -16,7 +20,7 @@ import cwrapjit
 ROOT, DOCS = documents.ROOT, documents.DOCS
 
 # These pages show results of the cc tier.
-WANT_COMPILER = ("errors.md", "how.md", "speed.md")
+WANT_COMPILER = ("errors.md", "how.md", "speed.md", "tutorial.md")
 
 
 def parameters() -> list[object]:
@@ -94,6 +98,21 @@ def test_a_page_that_breaks_its_promise_is_found(text: str, wrong: str, tmp_path
 
 
 @pytest.mark.row("U12")
+def test_files_of_a_page_can_be_imported_below(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python file=halves.py\ndef half(x):\n    return x / 2\n```\n"
+        "```python\nimport halves\nprint(halves.half(3))  # -> 1.5\n```\n"
+    )
+    before = [*sys.path]
+    assert documents.run(page) == 1
+    assert sys.path == before and "halves" not in sys.modules
+    page.write_text("```python file=halves.py\ndef half(x)\n```\n")
+    with pytest.raises(SyntaxError):
+        documents.run(page)
+
+
+@pytest.mark.row("U12")
 def test_code_of_pages_runs_or_is_refused(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"{PAGE}\n```c\ndouble half(double x) {{ return x / 2; }}\n```\n```text\n1 / 0\n```\n")
@@ -104,6 +123,65 @@ def test_code_of_pages_runs_or_is_refused(tmp_path: Path) -> None:
     page.write_text("```py\n1 / 0\n```\n")
     with pytest.raises(AssertionError, match="a block of 'py' would not be run"):
         documents.run(page)
+
+
+# ---- tutorial and gallery ----------------------------------------------------------------------------
+
+
+@pytest.mark.row("S10")
+def test_the_files_of_the_tutorial_are_a_module_that_passes_its_tests(tmp_path: Path) -> None:
+    found = [block for block in documents.blocks(DOCS / "tutorial.md") if "file=" in block.language]
+    names = [block.language.removeprefix(documents.FILE) for block in found]
+    for name, block in zip(names, found, strict=True):
+        (tmp_path / name).write_text(block.text, encoding="utf-8")
+    assert names == ["tracks.py", "test_tracks.py"]
+    run = "import sys, pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', 'test_tracks.py']))"
+    printed = python(run, cwd=tmp_path).stdout
+    assert re.search(r"^1\d passed", printed, re.MULTILINE), printed
+
+
+def pixels_of(png: bytes) -> np.ndarray:
+    """Reads a PNG file of 8 bits for each of three colours whose rows are not filtered."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    at, chunks = 8, {}
+    while at < len(png):
+        (size,), kind = struct.unpack_from(">I", png, at), png[at + 4 : at + 8]
+        data = png[at + 8 : at + 8 + size]
+        assert struct.unpack_from(">I", png, at + 8 + size) == (zlib.crc32(kind + data),)
+        chunks[kind], at = data, at + 12 + size
+    width, height, *rest = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
+    rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, 1 + 3 * width)
+    assert rest == [8, 2, 0, 0, 0] and not rows[:, 0].any() and chunks[b"IEND"] == b""
+    return rows[:, 1:].reshape(height, width, 3)
+
+
+@pytest.mark.row("S10")
+def test_each_program_of_the_gallery_draws_its_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(DOCS / "pictures")
+    import gallery
+
+    page = gallery.PAGE.read_text(encoding="utf-8")
+    names = gallery.draw(tmp_path)
+    assert len(names) == 10 == page.count("\n## ")
+    for name in names:
+        pixels = pixels_of((tmp_path / f"{name}.png").read_bytes())
+        assert pixels.shape == (396, 720, 3)
+        assert pixels.std() > 15 and len(np.unique(pixels)) > 8, f"{name}: nearly one colour"
+    image = r'^```\n\n<img src="made/(\w+)\.png" alt="\w[^"]+">\n\n\w'
+    assert re.findall(image, gallery.with_pictures(page, "made"), re.MULTILINE) == names
+    with pytest.raises(ValueError, match="wanted uint8 pixels"):
+        gallery.png(np.zeros((2, 2, 3)))
+
+
+@pytest.mark.row("S10")
+@pytest.mark.parametrize("page", ["gallery.md", "tutorial.md"])
+def test_code_of_the_tutorial_and_the_gallery_fits_a_screen(page: str) -> None:
+    blocks = documents.blocks(DOCS / page)
+    assert [line for block in blocks for line in block.text.splitlines() if len(line) > 84] == []
+    if page == "gallery.md":
+        assert max(len(block.text.splitlines()) for block in blocks) < 25
 
 
 # ---- SECURITY.md ---------------------------------------------------------------------------------------
