@@ -115,7 +115,15 @@ def show_config(mode: Literal["stdout"] = "stdout") -> None: ...
 @overload
 def show_config(mode: Literal["dicts"]) -> dict[str, str | int | None]: ...
 def show_config(mode: str = "stdout") -> Any:
-    """Print versions, paths and defaults; mode="dicts" returns them instead."""
+    """Print versions, paths and defaults.
+
+    >>> import cwrapjit
+    >>> cwrapjit.show_config("dicts")["optimize"]
+    'auto'
+
+    mode: "stdout" prints them, "dicts" returns them as a dict.
+
+    Raises ValueError for another mode."""
     return _imports.load("cwrapjit._config").show_config(mode)
 
 

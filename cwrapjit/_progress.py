@@ -26,12 +26,20 @@ class Bar(Protocol):
 def progress(*, bar: Callable[..., Bar] | None = None, after: float = 0.5) -> _GeneratorContextManager[None]:
     """Show a bar for each long call of a function in the block.
 
-    A bar appears when a call has lasted for `after` seconds, and counts its finished slices. The block
-    applies to calls of this thread, and of asyncio tasks started in the block, until it ends; of nested
-    blocks the innermost one applies.
+    >>> import cwrapjit
+    >>> f = cwrapjit.vectorize("double f(double x) { return exp(sin(x)); }")
+    >>> with cwrapjit.progress(after=2.5):
+    ...     y = f([1.0, 2.0])
 
-    bar(desc=, total=, initial=, unit=, unit_scale=) makes a bar, which has update(n) and close(). The default
-    is tqdm's: a widget in a notebook, else text. An exception that a bar raises ends the call."""
+    bar: a callable, bar(desc=, total=, initial=, unit=, unit_scale=), that makes a bar, which has update(n)
+    and close(). The default is tqdm's: a widget in a notebook, else text.
+    after: the seconds that a call lasts before its bar appears.
+
+    A bar counts finished slices. The block applies to calls of this thread, and of asyncio tasks started in
+    the block, until it ends; of nested blocks the innermost one applies. An exception that a bar raises ends
+    the call.
+
+    Returns a context manager. Raises TypeError and ValueError for arguments, ImportError without tqdm."""
     if not (bar is None or callable(bar)):
         raise TypeError(f"progress(): bar must be callable, as tqdm is, not {type(bar).__name__}")
     if isinstance(after, bool) or not isinstance(after, (int, float)):

@@ -43,10 +43,14 @@ def write_stubs(module_or_library: Any, path: str | os.PathLike[str]) -> None:
     >>> m = cwrapjit.module("curves")
     >>> _ = m.function("area", signature="x(n), y(n) -> a()", Ccode_slice_eval={float: "return 1;"})
     >>> m.register()
-    >>> cwrapjit.write_stubs(m, "curves.pyi")  # doctest: +SKIP
+    >>> cwrapjit.write_stubs(m, "curves.pyi")
+
+    module_or_library: what module() or library() made.
+    path: the file to write; an existing one is replaced.
 
     Type checkers use it for the Python module of that name. Inputs are array-like. Results are arrays if
-    slices have dims, else Any, as they are scalars or arrays.
+    slices have dims, else Any, as they are scalars or arrays. Returns None. Raises TypeError for other
+    objects, OSError if the file cannot be written.
     """
     is_library = isinstance(module_or_library, load("cwrapjit.library.public").Library)
     if not is_library and not isinstance(module_or_library, module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -37,7 +38,7 @@ autodoc_member_order = "groupwise"
 CODE = re.compile(
     r"""`([^`]+)`|(?<![\w.%])(\w[\w.]*\(\)|\$?\w[\w.]*_\w+=?|'[^']+'|"[^"]+")(?![\w(])""",
 )
-ARGUMENTS = re.compile(r"[a-z_]+(?:, [a-z_]+)*: ")
+ARGUMENTS = re.compile(r"([A-Za-z_]\w*(?:, [A-Za-z_]\w*)*): ")
 MARKUP = re.compile(r"([\\*`|]|(?<=\w)_(?!\w))")
 
 
@@ -49,12 +50,38 @@ def _prose(line: str) -> str:
     return made + MARKUP.sub(r"\\\1", line[end:])
 
 
+def _kinds(of: Any) -> dict[str, str]:
+    """Returns the types and defaults of parameters, as text for a reader."""
+    try:
+        parameters = inspect.signature(of).parameters.values()
+    except (TypeError, ValueError):  # no callable, or one without a signature
+        return {}
+    made = {}
+    for each in parameters:
+        said = "" if each.annotation is each.empty else str(each.annotation)
+        kind = "" if said == "Any" or said.startswith("Unpack[") else said
+        kind = re.sub(r"Literal\[([^\]]*)\]", lambda found: found[1].replace(", ", " | "), kind)
+        usual = "" if each.default is each.empty else f"default ``{each.default!r}``"
+        made[each.name] = ", ".join(filter(None, [kind and f"``{kind}``", usual]))
+    return made
+
+
+def _item(names: str, kinds: dict[str, str]) -> str:
+    """Makes the start of an item for some parameters, with their types: once, if they are the same."""
+    listed = names.split(", ")
+    said = [kinds.get(name, "") for name in listed]
+    said = said if len(set(said)) > 1 else [""] * (len(said) - 1) + said[:1]
+    shown = (f"**{name}**{kind and f' ({kind})'}" for name, kind in zip(listed, said, strict=True))
+    return f"* {', '.join(shown)}: "
+
+
 def plain_text(app: Any, what: str, name: str, of: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text: paragraphs, `code`, lines that begin with an argument and a colon, and
+    """Docstrings are plain text: paragraphs, `code`, lines that begin with parameters and a colon, and
     examples, which begin with >>> or are indented."""
     made: list[str] = []
-    kind = "prose"
+    kind, kinds = "prose", _kinds(of)
     for line in lines:
+        found = ARGUMENTS.match(line)
         if not line.strip():
             kind = "prose"
         elif kind == "prose" and line.startswith(">>>"):
@@ -62,9 +89,11 @@ def plain_text(app: Any, what: str, name: str, of: Any, options: Any, lines: lis
         elif kind == "prose" and line.startswith("    "):
             kind = "literal"
             made += ["", "::", ""]
-        elif ARGUMENTS.match(line) and made and made[-1].endswith("."):
-            made.append("")
-        made.append(_prose(line) if kind == "prose" else line)
+        elif kind in ("prose", "item") and found and made and (not made[-1] or made[-1].endswith(".")):
+            kind = "item"
+            made += ["", _item(found[1], kinds) + _prose(line[found.end() :])]
+            continue
+        made.append(f"  {_prose(line)}" if kind == "item" else _prose(line) if kind == "prose" else line)
     lines[:] = made
 
 

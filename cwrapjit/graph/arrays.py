@@ -19,8 +19,18 @@ _NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
 class ndarray(ByKey, CType):
     """An array of one dtype and rank, of any shape and strides, aligned and in native byte order.
 
+    >>> import numpy as np
+    >>> import cwrapjit, cwrapjit.graph as cg
+    >>> x = cg.ndarray("float64", 2)("x")
+    >>> cwrapjit.link([x], x + x)(np.ones((1, 2)))
+    array([[2., 2.]])
+
+    dtype: as for Scalar.
+    ndim: the number of dims, 0 to 32.
+
     In C, NAME is a PyArrayObject *, or NULL if there is no array yet. The next run reuses a result's array if
-    only the graph holds a reference to it: see cwj_array_prepare() in <cwj_arrays.h>."""
+    only the graph holds a reference to it: see cwj_array_prepare() in <cwj_arrays.h>. Raises TypeError for
+    other dtypes, ValueError for another rank."""
 
     variable_class = NumericVariable
     is_array = True

@@ -49,8 +49,19 @@ class Named:
 
 
 class Variable(Named, Shown):
-    """A value of a graph: an input, or output number `index` of the node `owner`. Variables are distinguished
-    by identity, never by name."""
+    """A value of a graph: an input, or an output of a node. Variables are distinguished by identity, never by
+    name.
+
+    >>> import cwrapjit.graph as cg
+    >>> cg.float64("x").type, cg.float64("x").owner
+    (float64, None)
+
+    type: the type, such as cwrapjit.graph.float64. Calling a type makes a variable, too.
+    name: the name in messages, and the keyword of calls.
+    owner: the node that computes it; None for an input.
+    index: the number of this output among those of the node.
+
+    Raises TypeError for a name that is not a str."""
 
     def __init__(
         self, type: Any, name: str | None = None, owner: Apply | None = None, index: int | None = None
@@ -71,7 +82,9 @@ class Variable(Named, Shown):
         return f"<{self.type}>"
 
     def clone(self, name: str | None = None) -> Variable:
-        """A new variable of the same type, without owner."""
+        """A new variable of the same type, without owner.
+
+        name: its name; None: the same."""
         made = copy.copy(self)
         made.owner = made.index = None
         made.name = self.name if name is None else name
@@ -79,7 +92,16 @@ class Variable(Named, Shown):
 
 
 class Constant(Variable):
-    """A variable with a value: `data`, as returned by filter() of the type."""
+    """A variable with a value.
+
+    >>> import cwrapjit, cwrapjit.graph as cg
+    >>> x, two = cg.float64("x"), cg.Constant(cg.float64, 2)
+    >>> cwrapjit.link([x], x * two)(3.0)
+    6.0
+
+    type: the type.
+    data: the value, which filter() of the type converts, and which raises what does not fit.
+    name: the name in messages."""
 
     def __init__(self, type: Any, data: Any, name: str | None = None) -> None:
         super().__init__(type, name)
@@ -96,8 +118,16 @@ class Constant(Variable):
 
 
 class In(Named):
-    """An input of link(). mutable=True: runs may overwrite the caller's object, if an op of the graph does so
-    (destroy_map)."""
+    """An input of link() with settings.
+
+    >>> import cwrapjit.graph as cg
+    >>> cg.In(cg.float64("x"), mutable=True)
+    In(x, mutable=True)
+
+    variable: the input.
+    mutable: True: runs may overwrite the caller's object, if an op of the graph does so (destroy_map).
+
+    Raises TypeError for what is no variable."""
 
     def __init__(self, variable: Any, *, mutable: bool = False) -> None:
         if not is_variable(variable):
@@ -111,8 +141,18 @@ class In(Named):
 
 
 class Apply(Named):
-    """A node: an op, its input variables, and its output variables, which must be new: they get this node as
-    their owner."""
+    """A node: an op, its input variables and its output variables.
+
+    >>> import cwrapjit.graph as cg
+    >>> x = cg.float64("x")
+    >>> cg.Apply(cg.deep_copy, [x], [x.type()]).out.owner.inputs
+    [x]
+
+    op: the op.
+    inputs: variables.
+    outputs: new variables; they get this node as their owner.
+
+    Raises TypeError for what is no variable, ValueError for an output of another node."""
 
     def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self.op = op
@@ -282,7 +322,11 @@ class ResultBase(_Settings):
     """A variable that is its own type: the template protocol.
 
     Calling the class with a name makes a variable, and so does calling a variable. The c_ methods take no
-    arguments; in their results "%(name)s" is the variable's C name, and "%(fail)s" leaves the block."""
+    arguments; in their results "%(name)s" is the variable's C name, and "%(fail)s" leaves the block.
+
+    name: the variable's name.
+
+    Raises TypeError for a name that is not a str; methods that are missing raise NotImplementedError."""
 
     c_templates = True
     c_is_simple = False

@@ -86,8 +86,11 @@ class DeepCopyOp(_TypedOp):
 def register_deep_copy_op_c_code(type: Any, code: str, version: Any = ()) -> None:
     """Register C code of deep_copy for a type class and its subclasses.
 
-    %(iname)s and %(oname)s are the C names of input and output, %(fail)s leaves the block. version must
-    change with the code; (): code compiled with it is never reused for another graph."""
+    type: the class.
+    code: C, in which %(iname)s and %(oname)s are the names of input and output; %(fail)s leaves the block.
+    version: must change with the code; (): code compiled with it is never reused for another graph.
+
+    Raises TypeError for what is no class and code that is not a str."""
     _register(DeepCopyOp._registry, type, code, "", version)
 
 
@@ -109,7 +112,11 @@ class ViewOp(_TypedOp):
 
 
 def register_view_op_c_code(type: Any, code: str, version: Any = ()) -> None:
-    """Register C code of view for a type class and its subclasses; see register_deep_copy_op_c_code()."""
+    """Register C code of view for a type class and its subclasses.
+
+    type, code, version: as for register_deep_copy_op_c_code().
+
+    Raises as that does."""
     _register(ViewOp._registry, type, code, "", version)
 
 
@@ -134,9 +141,12 @@ class Shape(_TypedOp):
 
 
 def register_shape_c_code(type: Any, code: str, version: Any = ()) -> None:
-    """Register C code of shape for a type class and its subclasses; see register_deep_copy_op_c_code().
+    """Register C code of shape for a type class and its subclasses.
 
-    %(oname)s is the PyArrayObject * of an int64 array, NULL at first."""
+    type, code, version: as for register_deep_copy_op_c_code(); %(oname)s is the PyArrayObject * of an int64
+    array, NULL at first.
+
+    Raises as that does."""
     _register(Shape._registry, type, code, "", version)
 
 
@@ -170,15 +180,27 @@ class ShapeI(_TypedOp):
 
 
 def register_shape_i_c_code(type: Any, code: str, check_input: str, version: Any = ()) -> None:
-    """Register C code of shape_i for a type class and its subclasses; see register_deep_copy_op_c_code().
+    """Register C code of shape_i for a type class and its subclasses.
 
-    check_input is placed before the code, and must ensure that the input has axis %(i)s. %(oname)s is an
-    npy_int64."""
+    type, code, version: as for register_deep_copy_op_c_code(); %(oname)s is an npy_int64.
+    check_input: C in front of the code; it must ensure that the input has axis %(i)s.
+
+    Raises as that does."""
     _register(ShapeI._registry, type, code, check_input, version)
 
 
 def shape_i(i: int) -> ShapeI:
-    """Return the op for the length along axis i: shape_i(0)(x)."""
+    """Return the op for the length along an axis.
+
+    >>> import numpy as np
+    >>> import cwrapjit, cwrapjit.graph as cg
+    >>> x = cg.ndarray("float64", 2)("x")
+    >>> cwrapjit.link([x], cg.shape_i(1)(x))(np.ones((2, 3)))
+    3
+
+    i: the axis, an int from 0.
+
+    Raises ValueError for another; a run raises it if the value has too few dims."""
     return ShapeI(i)
 
 

@@ -15,8 +15,17 @@ _WORDS = re.compile(r"[A-Za-z_]\w*( [A-Za-z_]\w*)*")
 class EnumType(ByKey, CType, Mapping[str, Any]):
     """EnumType(LOW=0, HIGH=("high", 2), ctype="int"): constants, some with an alias.
 
-    A variable of this type is a C number of type ctype (default double); in Python it has a constant's value.
-    Names consist of capital letters, digits and underscores. They are macros in C and attributes here."""
+    >>> import cwrapjit.graph as cg
+    >>> level = cg.EnumType(LOW=0, HIGH=("high", 2), ctype="int")
+    >>> level.HIGH, level.fromalias("high")
+    (2, 2)
+
+    ctype: the C type of a variable of this type; in Python it has a constant's value.
+    cname: the type's name in names of C, by default ctype with "_" for blanks.
+    constants: a number, or a pair (alias, number), by name. Names consist of capital letters, digits and
+    underscores. They are macros in C and attributes here.
+
+    Raises TypeError for values and C types, AttributeError for names."""
 
     _values: dict[str, Any]
     aliases: dict[str, str]
@@ -91,11 +100,15 @@ class EnumType(ByKey, CType, Mapping[str, Any]):
         return [*super().__dir__(), *self._values]
 
     def fromalias(self, alias: str) -> Any:
-        """Returns the value of the constant with that alias, or else with that name. Raises KeyError."""
+        """Returns the value of a constant. Raises KeyError.
+
+        alias: the constant's alias, or else its name."""
         return self[self.aliases.get(alias, alias)]
 
     def has_alias(self, alias: str) -> bool:
-        """True if there is such an alias."""
+        """True if there is such an alias.
+
+        alias: the alias."""
         return alias in self.aliases
 
     def get_aliases(self) -> tuple[str, ...]:
@@ -184,7 +197,16 @@ def _restore(
 
 
 class EnumList(EnumType):
-    """EnumList("A", ("B", "beta"), ctype="int"): constants 0, 1, 2, ... in that order."""
+    """EnumList("A", ("B", "beta"), ctype="int"): constants 0, 1, 2, ... in that order.
+
+    >>> import cwrapjit.graph as cg
+    >>> cg.EnumList("A", ("B", "beta")).B
+    1
+
+    names: names, or pairs (name, alias).
+    ctype, cname: as for EnumType, but "int" by default.
+
+    Raises as EnumType does."""
 
     def __init__(self, *names: Any, ctype: str = "int", cname: str | None = None) -> None:
         who = type(self).__name__
@@ -201,7 +223,15 @@ class EnumList(EnumType):
 
 class CEnumType(EnumList):
     """An EnumList whose C values come from a header: no macros are defined. The op that uses the type
-    includes the header."""
+    includes the header.
+
+    >>> import cwrapjit.graph as cg
+    >>> cg.CEnumType("EDOM", "ERANGE").ERANGE  # in Python; errno.h has another number
+    1
+
+    names, ctype, cname: as for EnumList.
+
+    Raises as EnumType does."""
 
     def c_support_code(self) -> str:
         return ""

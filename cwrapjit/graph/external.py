@@ -53,14 +53,18 @@ def _cut(file: str, text: str) -> list[tuple[str, str]]:
 class ExternalCOp(COp):
     """ExternalCOp(files, func_name=None): an op made from the sections of C files.
 
-    Relative paths start in the folder of the derived class's source file, or in the current folder for this
-    class itself and for classes without a file. Sections of the same name in several files are joined. With
-    func_name, the op calls that function, func_name(inputs..., &outputs..., params), which returns 0 unless
-    it fails.
+    func_files: a path or several. Relative ones start in the folder of the derived class's source file, or in
+    the current folder for this class itself and for classes without a file. Sections of the same name in
+    several files are joined.
+    func_name: a function of the files, func_name(inputs..., &outputs..., params), which the op calls, and
+    which returns 0 unless it fails.
 
     Sections can use these macros: INPUT_0, OUTPUT_0 ... (in code and code_cleanup), FAIL, PARAMS (if the op
     has them), APPLY_SPECIFIC(name), and for each variable with a dtype DTYPE_INPUT_0, TYPENUM_INPUT_0 and
-    ITEMSIZE_INPUT_0, likewise for outputs."""
+    ITEMSIZE_INPUT_0, likewise for outputs.
+
+    Raises OSError for files that cannot be read, ValueError for files without sections or with unknown
+    ones."""
 
     def __init__(self, func_files: Any, func_name: str | None = None) -> None:
         files = [func_files] if isinstance(func_files, (str, os.PathLike)) else list(func_files)

@@ -117,20 +117,24 @@ def link(
 ) -> Graph:
     """Compile a graph of types and ops to one function, a Graph.
 
+    >>> import cwrapjit
     >>> import cwrapjit.graph as cg
     >>> x, y = cg.float64('x'), cg.float64('y')
     >>> cwrapjit.link([x, y], x * y + 1)(2.0, 3.0)
     7.0
 
-    inputs is a sequence of variables, or of cwrapjit.graph.In(variable, mutable=True) for those that runs may
-    overwrite; outputs is a variable, or a sequence of them. A call returns the value of a single output, and
-    a tuple of several.
-
-    mode='struct' keeps outputs and temporaries from run to run, 'function' keeps nothing. per_op=True passes
-    all values between ops as Python objects. validate=False leaves out c_validate_update. check=True compares
-    each op with its perform(). python=True runs ops without C code by their perform(). updates maps inputs to
-    the variables whose values they take after a run. name is the graph's name in messages. optimize, fastmath
-    and debug are those of function().
+    inputs: a sequence of variables, or of cwrapjit.graph.In(variable, mutable=True) for those that runs may
+    overwrite.
+    outputs: a variable or a sequence of them. A call returns the value of a single output, a tuple of
+    several.
+    mode: 'struct' keeps outputs and temporaries from run to run, 'function' keeps nothing.
+    per_op: all values between ops are passed as Python objects.
+    validate: False leaves out c_validate_update.
+    check: each op is compared with its perform().
+    name: the graph's name in messages.
+    python: ops without C code run by their perform().
+    updates: {input: variable}, the variables whose values inputs take after a run.
+    optimize, fastmath, debug: as for function().
 
     Raises CompileError for C that does not compile, NotImplementedError for ops and types without C,
     TypeError and ValueError for invalid graphs.

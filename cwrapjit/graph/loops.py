@@ -401,13 +401,25 @@ def elementwise(
     support_code: str = "",
     reference: Callable[..., Any] | None = None,
 ) -> Elementwise:
-    """An op that computes a C expression for each element: elementwise("a, b, c", "a*b + c").
+    """An op that computes a C expression for each element.
 
-    In the expression, each operand is a C number of its own type (npy_float64 ...; float16 is a float,
-    complex numbers are structs: see <cwj_complex.h>). The result has `dtype`, by default NumPy's result_type
-    of the operands. Operands broadcast when the graph runs; the result is an array if one of them is. headers
-    ("<math.h>") and support_code declare functions that the expression calls. check= compares with
-    reference(*arrays), by default the expression itself, compiled on its own."""
+    >>> import numpy as np
+    >>> import cwrapjit, cwrapjit.graph as cg
+    >>> x, y = cg.ndarray("float64", 1)("x"), cg.float64("y")
+    >>> cwrapjit.link([x, y], cg.elementwise("a, b", "sqrt(a) + b")(x, y))(np.array([4.0, 9.0]), 1.0)
+    array([3., 4.])
+
+    operands: names, "a, b, c".
+    expression: C, in which each operand is a number of its own type (npy_float64 ...; float16 is a float,
+    complex numbers are structs: see <cwj_complex.h>).
+    dtype: that of the result, by default NumPy's result_type of the operands.
+    headers: those that declare functions that the expression calls: "<math.h>".
+    support_code: C that declares or defines such functions.
+    reference: what check= of link() compares with, a callable of the arrays; by default the expression
+    itself, compiled on its own.
+
+    Returns the op, which takes one variable for each operand. Operands broadcast when the graph runs; the
+    result is an array if one of them is. Raises TypeError and ValueError for arguments."""
     if not isinstance(operands, str) or not isinstance(expression, str):
         raise TypeError("elementwise(): operands and expression must be str")
     names = tuple(name.strip() for name in operands.split(","))

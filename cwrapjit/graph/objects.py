@@ -13,7 +13,12 @@ _CAPSULE = type(__import__("datetime").datetime_CAPI)
 
 
 class Generic(ByKey, CType):
-    """Any Python object: NAME is a PyObject *, an owned reference; NULL becomes None."""
+    """Any Python object: NAME is a PyObject *, an owned reference; NULL becomes None.
+
+    >>> import cwrapjit, cwrapjit.graph as cg
+    >>> x = cg.generic("x")
+    >>> cwrapjit.link([x], cg.view(x))({"any": "object"})
+    {'any': 'object'}"""
 
     def c_is_simple(self) -> bool:
         return True
@@ -57,9 +62,19 @@ generic = Generic()
 class CDataType(ByKey, CType):
     """An opaque C pointer. In C, the variable NAME is of type ctype; Python sees a capsule, or None for NULL.
 
-    freefunc, a C function of one pointer, frees what NAME points to: when a result's capsule is collected, or
-    in the cleanup if no capsule was made. A pointer from a capsule belongs to that capsule. A capsule keeps
-    the code loaded that made the capsule, so freefunc may be part of the support code."""
+    >>> import cwrapjit.graph as cg
+    >>> print(cg.CDataType("void *", "free", headers=["<stdlib.h>"])("block").type.ctype)
+    void *
+
+    ctype: a pointer type, "void *".
+    freefunc: a C function of one pointer, which frees what NAME points to: when a result's capsule is
+    collected, or in the cleanup if no capsule was made. A pointer from a capsule belongs to that capsule. A
+    capsule keeps the code loaded that made the capsule, so freefunc may be part of the support code.
+    headers, header_dirs, libraries, lib_dirs, compile_args: what c_headers() and its like return.
+    extra_support_code: functions and types, at file level.
+    version: a number that changes with the C text; None: compiled code is never reused for another graph.
+
+    Raises TypeError for a type that is no pointer and a name that is none in C."""
 
     def __init__(
         self,

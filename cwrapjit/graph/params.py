@@ -20,7 +20,16 @@ _FIELD = re.compile(r"[A-Za-z_]\w*")
 
 
 class Params(Named, Mapping[str, Any]):
-    """The values of a ParamsType: read-only attributes, compared by their types."""
+    """The values of a ParamsType: read-only attributes, compared by their types.
+
+    >>> import cwrapjit.graph as cg
+    >>> cg.Params(cg.ParamsType(a=cg.float64), a=2.5)
+    Params(a=2.5)
+
+    params_type: the type.
+    values: one value for each of its fields, which nothing converts; ParamsType.get_params() does.
+
+    Raises TypeError for a missing value."""
 
     _type: ParamsType
     _values: dict[str, Any]
@@ -103,8 +112,16 @@ def _from_fields(method: str, *more: str) -> Callable[..., list[str]]:
 class ParamsType(CType):
     """ParamsType(a=float64, w=ndarray("float64", 1)): in C, NAME points to a struct with members a and w.
 
-    A field can have any type that declares C variables; these become members, named after the field. In an op
-    with params_type, sub["params"] is NAME: "%(params)s->a". The values are attributes of the op."""
+    >>> import cwrapjit.graph as cg
+    >>> cg.ParamsType(a=cg.float64).get_params(a=2)
+    Params(a=2.0)
+
+    fields: a type by name. It can have any type that declares C variables; these become members, named after
+    the field.
+
+    In an op with params_type, sub["params"] is NAME: "%(params)s->a". The values are attributes of the op.
+    Raises ValueError without fields, AttributeError for a name that no member can have, TypeError for what is
+    no type."""
 
     fields: dict[str, Any]
 
@@ -135,19 +152,27 @@ class ParamsType(CType):
         return [type for type in self.__dict__.get("fields", {}).values() if isinstance(type, EnumType)]
 
     def get_enum(self, name: str) -> Any:
-        """Returns the value of a constant of the fields' enumerations. Raises AttributeError."""
+        """Returns the value of a constant of the fields' enumerations. Raises AttributeError.
+
+        name: the constant's name."""
         return getattr(self, name)
 
     def enum_from_alias(self, alias: str) -> Any:
-        """Returns the value of the constant with that alias, or else name. Raises AttributeError."""
+        """Returns the value of a constant of the fields' enumerations. Raises AttributeError.
+
+        alias: the constant's alias, or else its name."""
         for type in self._enums():
             if type.has_alias(alias):
                 return type.fromalias(alias)
         return getattr(self, alias)
 
     def get_params(self, *objects: Any, **values: Any) -> Params:
-        """Makes Params from attributes of objects (the first that has one) or from keywords. Each type
-        filters its value."""
+        """Returns Params. Each type filters its value.
+
+        objects: the first that has an attribute of a field's name gives its value.
+        values: values by name.
+
+        Raises AttributeError for a field without a value, and what filter() of its type raises."""
         return Params(self, **{
             name: type.filter(self._find(name, objects, values), strict=False, allow_downcast=None)
             for name, type in self.fields.items()

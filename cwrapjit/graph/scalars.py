@@ -68,7 +68,14 @@ class Scalar(ByKey, CType):
     """A number: in C a variable of c_element_type(), for bool a bool; float16 as its bits
     (<numpy/halffloat.h>).
 
-    Results are float for float64, int for int64, bool for bool, and otherwise NumPy scalars."""
+    >>> import cwrapjit.graph as cg
+    >>> cg.Scalar("float32") == cg.float32
+    True
+
+    dtype: one of the 14 dtypes of bools, integers, floats and complex numbers, in native byte order.
+
+    Results are float for float64, int for int64, bool for bool, and otherwise NumPy scalars. Raises TypeError
+    for other dtypes."""
 
     variable_class = NumericVariable
     ndim = 0

@@ -51,14 +51,29 @@ class ElementwiseKernel(Travels, Dispatch):
     >>> squared_diff(np.arange(4.0), 1)
     array([1., 0., 1., 4.])
 
-    in_params and out_params list types and names: "float32 x, T y". A type of one letter stands for any type;
-    the arrays of a call decide which, scalars do not. `raw` before a type means the whole array: x[k] is its
-    k-th element in C order. operation is C: statements that see an element of each parameter by its name, the
-    element's index i, and the number of elements, _ind.size(). preamble is C before everything else;
-    loop_prep and after_loop run before and after the elements of each row, the last axis. Call kernel(x, y)
-    or kernel(x, y, z), or pass out=; size= gives the number of elements if all arrays are raw. no_return and
-    return_tuple are as in CuPy; reduce_dims has no effect. options are flags of a compiler (-D, -I,
-    -ffast-math); pass options of function() by keyword.
+    in_params, out_params: types and names, "float32 x, T y". A type of one letter stands for any type; the
+    arrays of a call decide which, scalars do not. `raw` before a type means the whole array: x[k] is its k-th
+    element in C order.
+    operation: C statements that see an element of each parameter by its name, the element's index i, and the
+    number of elements, _ind.size().
+    name: the kernel's name in messages, a C identifier.
+    reduce_dims: has no effect.
+    preamble: C before everything else.
+    no_return: calls return None.
+    return_tuple: calls return a tuple even for one output.
+    loop_prep, after_loop: C that runs before and after the elements of each row, the last axis.
+    options: flags of a compiler: -DNAME=VALUE, -IFOLDER, -ffast-math.
+    doc: the docstring.
+    more: options of function(), such as threads, fastmath and libraries; cast is "safe" by default.
+
+    Call kernel(x, y) or kernel(x, y, z), or pass out=, an array, or a tuple of them for several outputs.
+    size= gives the number of elements if all arrays are raw, dtype={"T": "f4"} the types of letters. stream=
+    and block_size= are ignored. A call returns an array of the shape to which the arguments broadcast, or a
+    tuple of them; shape () is a scalar.
+
+    Raises CompileError for C that does not compile (when the kernel is made if no type is a letter, else in
+    the first call with these types), TypeError and ValueError for parameters, names and options. A call
+    raises TypeError for types that do not fit, ValueError for shapes that do not.
     """
 
     def __init__(
@@ -161,7 +176,11 @@ class ElementwiseKernel(Travels, Dispatch):
         return tuple(dict.fromkeys(self._functions.values()))
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the system's compiler has finished all functions compiled so far."""
+        """Wait until the system's compiler has finished all functions compiled so far.
+
+        timeout: seconds for each function; None: no limit.
+
+        Returns True if all of them have the cc tier's code."""
         return all(each.wait(timeout) for each in self.functions)
 
     # ---- a call with new types ------------------------------------------------------------------

@@ -82,9 +82,26 @@ def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
 class ReductionKernel(Travels):
     """Map the items of arrays, reduce them along axes, and make outputs of the results, by C expressions.
 
-    >>> norm = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    >>> import numpy as np
+    >>> import cwrapjit
+    >>> norm = cwrapjit.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
     >>> norm(np.ones((2, 4)), axis=1)
     array([2., 2.])
+
+    in_params, out_params: types and names, as of an ElementwiseKernel; outputs cannot be raw.
+    map_expr: an expression of an item of each input.
+    reduce_expr: an expression of two values, a and b; commutative, and associative up to rounding.
+    post_map_expr: statements that assign the outputs; a is the reduced value.
+    identity: an expression or a number, the value for no items; None: there is none.
+    name: the kernel's name in messages, a C identifier.
+    reduce_type: the C type of a and b, by default that of the first output.
+    reduce_dims: has no effect.
+    preamble: C before everything else.
+    options: flags of a compiler: -DNAME=VALUE, -IFOLDER, -ffast-math.
+    keywords: options of function(), such as threads, fastmath and libraries; cast is "safe" by default.
+
+    Raises CompileError for C that does not compile (when the kernel is made if no type is a letter, else in
+    the first call with these types), TypeError and ValueError for parameters, names and options.
     """
 
     def __init__(
@@ -142,10 +159,12 @@ class ReductionKernel(Travels):
 
     @property
     def nin(self) -> int:
+        """The number of inputs."""
         return self._texts.declared
 
     @property
     def nout(self) -> int:
+        """The number of outputs."""
         return len(self._texts.outputs)
 
     @property
@@ -182,8 +201,18 @@ class ReductionKernel(Travels):
         stream: Any = None,
         **unknown: NoReturn,
     ) -> Any:
-        """Reduce along the axes. Returns new outputs, or those in `out`, a tuple if there are several.
-        `stream` is an option of devices, and ignored."""
+        """Reduce along axes.
+
+        args: the inputs, which broadcast together; one that is not raw must be an array. Outputs may follow.
+        axis: None (all axes), an int or a tuple of ints.
+        keepdims: reduced axes stay, with length 1.
+        out: an array of the result's shape, a tuple of them for several outputs.
+        dtype: {"T": "f4"}, the types of letters that no array decides.
+        stream: ignored.
+
+        Returns an array without the reduced axes, a tuple of them for several outputs; shape () is a scalar.
+        Raises TypeError for types that do not fit, ValueError for shapes that do not and for no items without
+        an identity, numpy.exceptions.AxisError for an axis that is not there."""
         if unknown:
             word = next(iter(unknown))
             more = ": identity= of the kernel says where it begins" if word == "initial" else ""

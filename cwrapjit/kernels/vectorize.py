@@ -54,12 +54,18 @@ def vectorize(
     >>> smaller([1.0, 4.0], [[2], [3]]).tolist()
     [[1.0, 2.0], [1.0, 3.0]]
 
-    If the text has T for a type, T=("f4", "f8") gives the types; without T= the arguments of a call decide.
-    OUT in front of a pointer makes it a result, INOUT makes it updated in place. Other functions of the text
-    must be static. Arguments are those of a ufunc: array-likes, types that cast safely, any strides. For
-    parameters that are arrays, x[n], the leading dims broadcast, and slices of another layout are copied, a
-    few at a time. name is the function's name in Python. doc is its docstring, by default the C function and
-    the comment above it. options are those of function().
+    source: C text that defines one function; others must be static. OUT in front of a pointer makes it a
+    result, INOUT makes it updated in place. A parameter may be an array, const double x[n]: its leading dims
+    broadcast.
+    T: one dtype or several, ("f4", "f8"), for a text that has T for a type. By default, the arguments of a
+    call decide.
+    name: the function's name in Python, by default that in C.
+    doc: the docstring, by default the C function and the comment above it.
+    options: options of function(), such as threads, fastmath and libraries; cast is "safe" by default.
+
+    Returns a Function; without T= for a text that has T, a callable that compiles one for each T when a call
+    needs it; `functions` has them by dtype. Raises CompileError for C that does not compile, ValueError for a
+    text without a function, TypeError and ValueError for options.
     """
     _check(source, name, doc, options)
     macros = _build.macros(options.get("define_macros"), "vectorize(): define_macros")
@@ -225,7 +231,11 @@ class Deduced(Travels, _cwrapjit.Dispatch):
         return "cc" if made and all(each.tier == "cc" for each in made) else "tcc"
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for all functions made so far."""
+        """Wait for all functions made so far.
+
+        timeout: seconds for each function; None: no limit.
+
+        Returns True if all of them have the cc tier's code."""
         done = [each.wait(timeout) for each in list(self.functions.values())]
         return all(done)
 

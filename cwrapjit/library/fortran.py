@@ -393,12 +393,36 @@ def define(
 ) -> Any:
     """Reads a declaration, compiles a wrapper for it, and makes what it declares attributes of the library.
 
-    The declaration holds the specification statements of routines, or a module with its variables and types;
-    of executable statements, only assignments count. module= names the module of routines that stand alone;
-    its .mod file is looked for in include_dirs. sources= are Fortran files to compile along; kinds= the bytes
-    of named kinds; shapes= the dims that x(*) and assumed shapes do not say. unsafe=True takes any array for
-    x(*). Returns the function, a tuple of several, or the class of a type alone. A single routine that cannot
-    be mapped is an error; of several, the others are mapped, and library.unmapped says why."""
+    >>> from pathlib import Path
+    >>> import cwrapjit
+    >>> text = '''
+    ... real(8) function add(x, y)
+    ...   real(8), intent(in) :: x, y
+    ...   add = x + y
+    ... end'''
+    >>> _ = Path("add.f90").write_text(text)
+    >>> add = cwrapjit.library("sums").fortran(text, sources=["add.f90"])
+    >>> add(1.0, 2.5)
+    3.5
+
+    declaration: the specification statements of routines, or a module with its variables and types; of
+    executable statements, only assignments count.
+    module: the module of routines that stand alone; its .mod file is looked for in include_dirs.
+    sources: Fortran files to compile along.
+    include_dirs: folders with .mod files.
+    kinds: {name: bytes} of named kinds.
+    defaults: {argument: value}.
+    shapes: {argument: dims} that x(*) and assumed shapes do not say.
+    flags: flags for the Fortran compiler.
+    name: the name in Python of a single routine.
+    doc: the docstring.
+    gil: True keeps the GIL.
+    unsafe: True takes any array for x(*).
+
+    Returns the function, a tuple of several, or the class of a type alone. Raises NotImplementedError if
+    nothing can be mapped; of several routines, the others are mapped, and library.unmapped says why. Raises
+    CompileError for what is no Fortran, ImportError without fparser, RuntimeError without a Fortran compiler,
+    TypeError and ValueError for options."""
     _check_options(library.name, {"sources": sources, "include_dirs": include_dirs, "flags": flags}, Sequence)
     _check_options(
         library.name, {"kinds": kinds or {}, "defaults": defaults or {}, "shapes": shapes or {}}, Mapping

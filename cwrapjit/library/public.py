@@ -24,15 +24,30 @@ def _is_protocol(name: str) -> bool:
 class Library(Pickled):
     """A library of C or Fortran: shared ones by path or name, or compiled from C sources.
 
-    path: the library's file; libraries: names as linkers have them ("m", "openblas"); sources: C files.
-    source: C text, whose functions become attributes without a declaration, unless static; fastmath, threads,
-    cast, optimize: options of those that broadcast, as for function(), but cast is "safe" by default.
-    header: C text whose types, enums and macros declarations may use. init, free: C functions that run once,
-    before the first and after the last use; exec: runs after init, a C function that returns 0 unless it
-    fails, or a Python function of the library. gil=True keeps the GIL in all calls. debug=True turns faults
-    in calls into a cwrapjit.Fault.
+    >>> import cwrapjit
+    >>> lib = cwrapjit.library("areas", source="double area(double a, double b) { return a * b; }")
+    >>> lib.area([1.0, 2.0], 3.0).tolist()
+    [3.0, 6.0]
 
-    Declarations become attributes. Names that Python reserves, or methods here have, get a "_" at the end."""
+    name: the library's name in messages.
+    path: the library's file.
+    sources: C files to compile.
+    libraries: shared libraries, as linkers name them ("m", "openblas") or by path.
+    header: C text whose types, enums and macros declarations may use.
+    include_dirs, define_macros, library_dirs: as for module().
+    init, free: C functions that run once, before the first and after the last use, by name or declaration.
+    exec: runs after init: a C function that returns 0 unless it fails, or a Python function of the library.
+    gil: True keeps the GIL in all calls.
+    doc: the docstring.
+    debug: True or "left" turns faults in calls into a cwrapjit.Fault.
+    source: C text, whose functions become attributes without a declaration, unless static. Some broadcast.
+    fastmath, threads, cast, copies, optimize: as for function(), for those that broadcast; cast is "safe" by
+    default.
+
+    Declarations become attributes. Names that Python reserves, or methods here have, get a "_" at the end.
+
+    Raises OSError for files and libraries that are not there, CompileError for C that does not compile,
+    TypeError and ValueError for arguments."""
 
     _core: Core
 
@@ -82,11 +97,40 @@ class Library(Pickled):
         >>> hypot(3.0)
         5.0
 
-        out, inout, optional, keyword_only, positional_only: names of parameters. defaults, order, strides,
-        hidden, container, rename: dicts by parameter. returns: (shape, owner) of pointers that are returned.
-        check: how to handle a status. overlap="allow": what is written may share memory with other arguments.
-        stable=True: memory that arrays look into stays where it is. encoding: of texts; None means bytes.
-        broadcast=True, prototype={parameter: dims}: a broadcasting function. Also name, doc, gil, unsafe."""
+        declaration: one function, as C declares it. Options say what C does not. Names of parameters are a
+        str or a tuple of str, dims an int, an expression such as "2*n", or a tuple of these.
+        name, doc: the name in Python and the docstring, str.
+        out: names of parameters that are allocated and returned.
+        inout: names of pointers to one number that C reads and changes; it is returned.
+        optional: names of parameters that callers may omit or pass as None: C gets NULL.
+        defaults: {parameter: value}.
+        keyword_only, positional_only: names, as in Python.
+        rename: {parameter: its name in Python}.
+        dims: {parameter: dims}, the shape of pointers whose declaration has none.
+        order: "C" or "F", the order of arrays in memory; a dict by parameter.
+        strides: {parameter: array or (array, axis)}, parameters that are strides, in items.
+        hidden: {parameter: expression}, integers that callers do not pass; None: a pointer that is always
+        NULL.
+        returns: the dims and the owner of what a returned pointer points to; a dict by parameter.
+        container: tuple, list or set, taken and returned in place of arrays; a dict by parameter.
+        encoding: the codec of texts, by default UTF-8; "fs": that of file names; None: bytes; a dict by
+        parameter.
+        check: how to handle a status: an exception class, the library's message function, both, a callable,
+        or a dict by status.
+        discard: names of results to leave out, "return" among them.
+        keeps: {object: names}, arguments that C still uses after the call; the instance or "return" keeps
+        them.
+        varargs: the C types of the arguments for "...", a tuple of str.
+        gil: True keeps the GIL.
+        overlap: "allow": what is written may share memory with other arguments.
+        stable: True: memory that arrays look into stays where it is.
+        unsafe: True, or names: pointers of unknown size take any array.
+        broadcast: True makes a broadcasting function.
+        prototype: {parameter: dims}, as dims=, of a broadcasting function whose slices have dims.
+
+        Returns a LibraryFunction; a Function if it broadcasts. Raises CompileError for a text that is not C,
+        AttributeError if the library has no such function, NotImplementedError if it cannot be mapped,
+        TypeError and ValueError for options."""
         made = self._core.function(declaration, **options)
         self._core.journal.add("function", (declaration,), options)
         return made
@@ -101,8 +145,20 @@ class Library(Pickled):
     ) -> Library:
         """Declares all that a header's text does. What cannot be mapped is in `unmapped`, with the reason.
 
-        options: those of function(), by a function's C name; other keywords are options of all functions. The
-        functions are compiled together, when the first of them is used."""
+        >>> import cwrapjit
+        >>> lib = cwrapjit.library("m", libraries=["m"])
+        >>> _ = lib.declare("double fdim(double x, double y); enum { NEAR = 1 };")
+        >>> lib.fdim(5.0, 3.0), lib.NEAR
+        (2.0, 1)
+
+        text: C declarations and directives, such as "#include <zlib.h>".
+        strip_prefix: what names of functions lose at their start in Python.
+        options: {C name of a function: options of function()}.
+        shared: options of function() for all functions.
+
+        The functions are compiled together, when the first of them is used. Returns the library. Raises
+        CompileError for a text that is not C and for a header that is not there, TypeError and ValueError for
+        options."""
         self._core.declare(text, strip_prefix, options, shared)
         self._core.journal.add(
             "declare", (text,), {"strip_prefix": strip_prefix, "options": options, **shared}
@@ -119,9 +175,14 @@ class Library(Pickled):
         >>> lib.frexp(40.0), lib.modf(3.25)
         ((0.625, 6), (0.25, 3.0))
 
+        pattern: a C name, or one with the wildcards * ? [ ], which ignores parameters that a function lacks.
+        replace: True drops what the pattern said before.
+        options: all options of function() but name.
+
         Can be called before or after declare() and function(), whose own options take precedence. Later calls
-        override earlier ones, parameter by parameter; out=() or check=None takes back. A pattern with
-        wildcards ignores parameters that a function lacks. replace=True drops what the pattern said."""
+        override earlier ones, parameter by parameter; out=() or check=None takes back. Returns the library.
+        Raises TypeError and ValueError for options, and for others than those that the pattern said
+        before."""
         self._core.refine(pattern, bool(replace), options)
         self._core.journal.add("refine", (pattern,), {"replace": bool(replace), **options})
         return self
@@ -129,32 +190,66 @@ class Library(Pickled):
     def variable(
         self, declaration: str, *, name: str | None = None, shape: Any = None, readonly: bool = False
     ) -> None:
-        """Declares a variable: a live attribute. shape: of what a pointer points to; "n" is a variable."""
+        """Declares a variable: a live attribute.
+
+        >>> import cwrapjit
+        >>> lib = cwrapjit.library("counter", source="int count = 3;")
+        >>> lib.variable("int count", name="calls", readonly=True)
+        >>> lib.calls
+        3
+
+        declaration: one variable, as C declares it.
+        name: its name in Python.
+        shape: of what a pointer points to: a length, or a tuple of them; "n" is a variable.
+        readonly: True refuses assignments.
+
+        Raises CompileError for a text that is not C, AttributeError if the library has no such variable,
+        TypeError if Python has no such type, ValueError for a text that declares something else."""
         self._core.variable(declaration, name, shape, readonly)
         how = {"name": name, "shape": shape, "readonly": readonly}
         self._core.journal.add("variable", (declaration,), how)
 
     def interface(self, name: str, functions: Iterable[Any], *, doc: str | None = None) -> Any:
-        """Puts several functions under one name: the types of the arguments choose the function."""
+        """Puts several functions under one name: the types of the arguments choose the function.
+
+        >>> import cwrapjit
+        >>> lib = cwrapjit.library("m", libraries=["m"])
+        >>> each = [lib.function("double fabs(double x)"), lib.function("long labs(long x)")]
+        >>> size = lib.interface("size", each)
+        >>> size(-2.5), size(-2)
+        (2.5, 2)
+
+        name: the attribute's name.
+        functions: what function() returned; the first that takes the arguments is called.
+        doc: the docstring, by default the first lines of theirs.
+
+        Returns the callable. Raises ValueError without functions, TypeError for other objects."""
         make = load("cwrapjit.library.interface").Interface
         made = make(name, f"{self._core.name}.{name}", functions, doc)
         self._core.journal.add("interface", (name, made.functions), {"doc": doc})
         return self._core.keep(name, made)
 
     def struct(self, declaration: str | type, **options: Any) -> Any:
-        """Makes a Python class for a C struct: see cwrapjit.library.structs.define_struct()."""
+        """Makes a Python class for a C struct: see cwrapjit.library.structs.define_struct().
+
+        declaration, options: as there."""
         made = load("cwrapjit.library.structs").define_struct(self._core, declaration, **options)
         self._core.journal.add("struct", (declaration,), options)
         return made
 
     def handle(self, declaration: str | type, **options: Any) -> Any:
-        """Makes a Python class for an opaque pointer: see cwrapjit.library.structs.define_handle()."""
+        """Makes a Python class for an opaque pointer: see cwrapjit.library.structs.define_handle().
+
+        declaration, options: as there."""
         made = load("cwrapjit.library.structs").define_handle(self._core, declaration, **options)
         self._core.journal.add("handle", (declaration,), options)
         return made
 
     def fortran(self, declaration: str, **options: Any) -> Any:
-        """Maps Fortran routines by their interfaces, a module's variables and types; see fortran.define()."""
+        """Maps Fortran routines by their interfaces, a module's variables and types: see
+        cwrapjit.library.fortran.define().
+
+        declaration, options: as there."""
         fortran = load("cwrapjit.library.fortran")
         known = fortran.define.__kwdefaults__ or {}
         for option in options:

@@ -56,8 +56,18 @@ def define_struct(
 ) -> Any:
     """Makes a class for a struct or union.
 
+    >>> import cwrapjit
+    >>> lib = cwrapjit.library("plane", source='''
+    ... typedef struct { double x, y; } point;
+    ... double point_norm(const point *p) { return hypot(p->x, p->y); }''')
+    >>> Point = lib.struct("point", methods=["double point_norm(const point *p)"])
+    >>> p = Point(3.0, y=4.0)
+    >>> p.norm(), p
+    (5.0, point(x=3.0, y=4.0))
+
     declaration: its definition, or the name of a struct that a header or an earlier text defined; or another
     library's class, whose instances this library's functions then accept.
+    name: the class's name in Python.
     init: the function that fills an object (its first parameter), returns a new one or stores one in a T **;
     without one, members are given by position or name.
     methods: functions whose first parameter points to the struct; "point_norm" becomes norm. Each is a
@@ -68,7 +78,11 @@ def define_struct(
     "list" for a char ** or a T ** that ends with NULL.
     encoding: {member: codec} of texts, None for bytes; unsigned char is text if it is named.
     array: True, or the names of members by "data", "shape", "strides" and "rank": the struct describes an
-    array, and functions take and return arrays for it. "unit": "bytes" if strides count bytes."""
+    array, and functions take and return arrays for it. "unit": "bytes" if strides count bytes.
+    doc: the docstring.
+
+    Returns the class. Raises CompileError for a text that is not C, AttributeError for functions that are not
+    there, TypeError and ValueError for options."""
     if isinstance(declaration, type):
         return take(library, declaration)
     maker = _Maker(library)
@@ -95,8 +109,27 @@ def define_handle(
     properties: Mapping[str, Any] | None = None,
     doc: str = "",
 ) -> Any:
-    """Makes a class for pointers to a type whose members are private to C: "gsl_rng *". Options: see struct.
-    free: ends an instance that Python owns: of init, or of a function with returns="callee"."""
+    """Makes a class for pointers to a type whose members are private to C: "gsl_rng *".
+
+    >>> import cwrapjit
+    >>> lib = cwrapjit.library("boxes", source='''
+    ... #include <stdlib.h>
+    ... typedef struct box box;
+    ... struct box { double w; };
+    ... box *box_new(double width) { box *b = malloc(sizeof *b); b->w = width; return b; }
+    ... double box_width(const box *b) { return b->w; }
+    ... void box_free(box *b) { free(b); }''')
+    >>> width = ["double box_width(const box *b)"]
+    >>> Box = lib.handle("box *", init="box *box_new(double width)", methods=width, free="box_free")
+    >>> with Box(2.5) as one:
+    ...     one.width()
+    2.5
+
+    declaration: the pointer's type, or another library's class.
+    name, init, methods, properties, doc: as for a struct.
+    free: ends an instance that Python owns: of init, or of a function with returns="callee".
+
+    Returns the class. Raises as struct() does."""
     if isinstance(declaration, type):
         return take(library, declaration)
     maker = _Maker(library)
