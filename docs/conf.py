@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -66,6 +67,26 @@ def _kinds(of: Any) -> dict[str, str]:
     return made
 
 
+# The types of attributes that are written in C: {"Function.tier": "str"}. Setters follow getters.
+STUBS = ast.parse(Path(cwrapjit.__file__).with_name("_cwrapjit.pyi").read_text(encoding="utf-8"))
+ATTRIBUTES = {
+    f"{kind.name}.{each.name}": ast.unparse(each.returns)
+    for kind in STUBS.body
+    if isinstance(kind, ast.ClassDef)
+    for each in reversed(kind.body)
+    if isinstance(each, ast.FunctionDef) and each.returns is not None
+}
+
+
+def _type_of(name: str, of: Any) -> str:
+    """Returns the type of an attribute, as text for a reader; "" if it is unknown or a name of the stubs."""
+    if isinstance(of, property):
+        kind = str(inspect.signature(of.fget).return_annotation) if of.fget else ""
+    else:
+        kind = ATTRIBUTES.get(".".join(name.split(".")[-2:]), "")
+    return "" if kind.startswith("_") or kind in ("Any", "object") else kind
+
+
 def _item(names: str, kinds: dict[str, str]) -> str:
     """Makes the start of an item for some parameters, with their types: once, if they are the same."""
     listed = names.split(", ")
@@ -80,6 +101,8 @@ def plain_text(app: Any, what: str, name: str, of: Any, options: Any, lines: lis
     examples, which begin with >>> or are indented."""
     made: list[str] = []
     kind, kinds = "prose", _kinds(of)
+    if what in ("attribute", "property") and lines and (its_type := _type_of(name, of)):
+        made.append(f"(``{its_type}``)")
     for line in lines:
         found = ARGUMENTS.match(line)
         if not line.strip():
