@@ -80,6 +80,8 @@ def vectorize(
         return shared.define([None])
     if T is not None:
         return shared.define(_given_types(T, shared.who))
+    loops = ("fastmath", "threads", "cast", "copies", "optimize")  # reports wrong values now
+    _cwrapjit.check_loops(f"{made_name}()", *(options.get(each) for each in loops))
     return Deduced(shared)
 
 
@@ -117,6 +119,8 @@ def _check(source: Any, name: Any, doc: Any, options: Mapping[str, Any]) -> None
             raise TypeError(f"vectorize() has no option {option}: the text says that; see function()")
         if option in _OTHERS:
             raise TypeError(f"vectorize() has no option {option}, which functions made by function() have")
+        if option not in load("cwrapjit._options").OfSlices.__optional_keys__:
+            raise TypeError(f"vectorize() got an unexpected keyword argument {option!r}")
 
 
 def _only_function(text: Text) -> TextFunction:

@@ -220,6 +220,12 @@ vectorize(GOOD, signature="x() -> y()")
     TypeError: vectorize() has no option signature: the text says that; see function()
 vectorize(GOOD, windows={"x": (3,)})
     TypeError: vectorize() has no option windows, which functions made by function() have
+vectorize(GOOD, thread=3)
+    TypeError: vectorize() got an unexpected keyword argument 'thread'
+vectorize(LARGER, thread=3)
+    TypeError: vectorize() got an unexpected keyword argument 'thread'
+vectorize(LARGER, threads=0)
+    ValueError: larger(): threads must be 1 to 1024 or 'auto', not 0
 vectorize(LARGER, T="f9")
     TypeError: vectorize() of larger: T has 'f9', which is no type of NumPy's
 vectorize(LARGER, T=())
