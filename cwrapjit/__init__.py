@@ -118,8 +118,8 @@ def show_config(mode: str = "stdout") -> Any:
     """Print versions, paths and defaults.
 
     >>> import cwrapjit
-    >>> cwrapjit.show_config("dicts")["optimize"]
-    'auto'
+    >>> "compiler flags" in cwrapjit.show_config("dicts")
+    True
 
     mode: "stdout" prints them, "dicts" returns them as a dict.
 
