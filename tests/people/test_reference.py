@@ -111,7 +111,7 @@ def parameters(each: Any) -> list[str]:
     return [p.name for p in named if p.name not in ("self", "library") and p.annotation != "NoReturn"]
 
 
-@pytest.mark.row("U12")
+@pytest.mark.row("U12", "S10")
 def test_the_page_has_every_public_name() -> None:
     data = {name for text in re.findall(r"^\.\. (?:data|class):: (.*(?:\n {3,}\w+$)*)", PAGE, re.MULTILINE)
             for name in re.findall(r"^ *(\w+)", text, re.MULTILINE)}  # fmt: skip
@@ -126,7 +126,7 @@ def test_the_page_has_every_public_name() -> None:
         assert public <= {*rows(below("Errors and warnings"))}
 
 
-@pytest.mark.row("U12")
+@pytest.mark.row("U12", "S10")
 @of_each_callable
 def test_parameters_are_described(entry: Entry, each: Any) -> None:
     """In lines of the docstring or in rows of tables. Short docstrings of methods in C are prose."""
@@ -144,12 +144,12 @@ def test_parameters_are_described(entry: Entry, each: Any) -> None:
     assert [name for name in parameters(each) if name not in known] == []
 
 
-@pytest.mark.row("U12")
+@pytest.mark.row("U12", "S10")
 def test_options_of_library_functions_are_described() -> None:
     assert named_in(documented(Library.function)) == {"declaration", *OPTIONS}
 
 
-@pytest.mark.row("U12")
+@pytest.mark.row("U12", "S10")
 @of_each_callable
 def test_results_errors_and_an_example_are_there(entry: Entry, each: Any) -> None:
     doc = documented(each)
@@ -185,7 +185,7 @@ def words(annotation: ast.expr) -> set[str]:
     return found
 
 
-@pytest.mark.row("U12")
+@pytest.mark.row("U12", "S10")
 def test_types_and_defaults_of_function_are_those_of_its_signature() -> None:
     arguments = DEFINED.args
     annotations = {each.arg: each.annotation for each in (*arguments.args, *arguments.kwonlyargs)}
@@ -207,7 +207,7 @@ def test_types_and_defaults_of_function_are_those_of_its_signature() -> None:
             assert usual == f"`{parameter.default!r}`".replace("'", '"'), name
 
 
-@pytest.mark.row("U12")
+@pytest.mark.row("U12", "S10")
 def test_front_ends_take_the_options_that_the_page_says() -> None:
     taken = {
         "F": {*inspect.signature(cwrapjit.function).parameters},
@@ -225,7 +225,7 @@ def test_front_ends_take_the_options_that_the_page_says() -> None:
     assert taken["M"] - {*COMMON} == {"name", "docstring"}
 
 
-@pytest.mark.row("U12")
+@pytest.mark.row("U12", "S10")
 def test_settings_have_the_defaults_that_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
     found = rows(below("Settings and tools"))
     settings = [name for name in vars(cwrapjit.Config) if not name.startswith("_")]
@@ -240,7 +240,7 @@ def test_settings_have_the_defaults_that_the_page_says(monkeypatch: pytest.Monke
             assert found[name][1].startswith(f"`{usual}`"), name
 
 
-@pytest.mark.row("U12")
+@pytest.mark.row("U12", "S10")
 def test_options_of_cells_are_in_their_table() -> None:
     listed = re.findall(r"^\| `-.*\|$", NOTEBOOK, re.MULTILINE)
     for flags, keywords in ARGUMENTS:
@@ -265,7 +265,7 @@ def examples() -> Iterator[Any]:
                 yield pytest.param(found, id=name, marks=[pytest.mark.skipif(without, reason=reason)])
 
 
-@pytest.mark.row("U12")
+@pytest.mark.row("U12", "S10")
 @pytest.mark.parametrize("example", [*examples()])
 def test_examples_of_docstrings_print_what_they_promise(
     example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
