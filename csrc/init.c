@@ -9,6 +9,7 @@
 #include "base/debug/fault.h"
 #include "base/environment.h"
 #include "base/errors.h"
+#include "base/leave.h"
 #include "base/live.h"
 #include "base/tokens.h"
 #include "function/call/call.h"
@@ -106,6 +107,7 @@ extension_exec(PyObject *extension)
     cwj_guard_set_depth(cwj_entered_python);
     if (_import_array() < 0 || cwj_import_ufuncs() < 0 ||
         PyModule_AddFunctions(extension, cwj_travel_functions) < 0 ||
+        PyModule_AddFunctions(extension, cwj_deadline_functions) < 0 ||
         cwj_add_errors(extension, state) < 0 || cwj_add_config(extension, state) < 0 ||
         cwj_add_function_type(extension, state) < 0 || cwj_add_module_type(extension, state) < 0 ||
         cwj_add_graph_types(extension, state) < 0 || cwj_add_library_types(extension, state) < 0 ||

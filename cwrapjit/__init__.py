@@ -51,6 +51,7 @@ from cwrapjit._cwrapjit import (
 )
 
 if TYPE_CHECKING:
+    from cwrapjit._deadline import deadline as deadline
     from cwrapjit._progress import progress as progress
     from cwrapjit._stubs import write_stubs as write_stubs
     from cwrapjit.graph.linking import link as link
@@ -70,6 +71,7 @@ __all__ = [
     "ReductionKernel",
     "__version__",
     "config",
+    "deadline",
     "function",
     "library",
     "link",
@@ -85,6 +87,7 @@ __all__ = [
 _LATE = {
     "ElementwiseKernel": "kernels.elementwise",
     "ReductionKernel": "kernels.reduction",
+    "deadline": "_deadline",
     "link": "graph.linking",
     "progress": "_progress",
     "vectorize": "kernels.vectorize",

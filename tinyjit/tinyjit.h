@@ -488,6 +488,8 @@ void tj_lines_free(tj_lines *lines); /* call this before you free the code */
 bool tj_lines_find(const void *address, bool is_return, tj_messages *place);
 /* Creates the lines of the environment's sources, if there are sources and the lines can still be determined. */
 void tj_environment_lines(tj_environment *environment, const char *shown);
+/* True if the address lies in memory for the code of units or jobs. Signal handlers may ask. */
+bool tj_is_code(const void *address);
 
 /* ---- the pipeline ------------------------------------------------------ */
 

@@ -2,11 +2,12 @@
 #include "function/debug.h"
 #include "function/tiers.h"
 
-#include "function/function.h"
+#include "function/place.h"
 #include "base/debug/fence.h"
 #include "base/debug/patterns.h"
 #include "base/debug/zones.h"
 #include "base/errors.h"
+#include "base/leave.h"
 #include "base/raised.h"
 
 /* A running call of a checked function. Calls nest, because snippets may print, and printing may
@@ -28,14 +29,6 @@ static _Thread_local call *running;
 
 /* ---- reporting faults ---------------------------------------------------------------------- */
 
-/* Returns the function that maps generated lines to the user's, stored as `_place` by Python code; or NULL.
- * Borrowed. */
-static PyObject *
-as_user(const cwj_function_object *function)
-{
-    return function->dict == NULL ? NULL : PyDict_GetItemString(function->dict, "_place");
-}
-
 static void
 raise_fault(void *argument)
 {
@@ -55,7 +48,7 @@ raise_fault(void *argument)
         fault->kind = k < checked->own->ninputs ? "argument" : "output";
         fault->name = checked->own->operands[k].name;
     }
-    cwj_fault_raise(checked->who, fault, as_user(function));
+    cwj_fault_raise(checked->who, fault, cwj_function_as_user(function));
 }
 
 /* Returns true if run() completed; false with an exception set if a fault ended it. */
@@ -123,7 +116,8 @@ raise_bad_index(void *argument)
     const cwj_function_object *function = running->function;
     const cwj_fault called = {.returns = {bad->caller}, .nreturns = 1};
     PyObject *place = NULL, *text = text_of(bad);
-    PyObject *where = text == NULL ? NULL : cwj_place_text(&called, as_user(function), &place);
+    PyObject *where =
+        text == NULL ? NULL : cwj_place_text(&called, cwj_function_as_user(function), &place);
     if (where != NULL) {
         cwj_refuse_by(function->checked->who, PyExc_IndexError, "%U%U", text, where);
     }
@@ -326,12 +320,14 @@ run_loop(void *argument)
     slices *this = argument;
     const npy_intp one = 1;
     if (running->fences.items == NULL) {
-        this->accepted = this->loop(this->data, this->dims, this->steps, this->ctx);
+        this->accepted = cwj_run_code((void (*)(void))this->loop, this->data, this->dims,
+                                      this->steps, this->ctx);
         return;
     }
     for (this->accepted = 1; this->accepted && this->done < this->dims[0]; this->done++) {
         copy_slice(this);
-        this->accepted = this->loop(running->at, &one, this->steps, this->ctx);
+        this->accepted =
+            cwj_run_code((void (*)(void))this->loop, running->at, &one, this->steps, this->ctx);
         write_back(this);
         this->damaged = this->accepted ? cwj_fences_damaged(&running->fences, &this->offset) : -1;
         this->accepted &= this->damaged < 0;
@@ -378,10 +374,16 @@ loop_guarded(char **data, const npy_intp *dims, const npy_intp *steps, void *ctx
     return 1;
 }
 
+static int
+run_snippet(void (*code)(void), const void *argument)
+{
+    return cwj_run_code(code, argument, NULL, NULL, NULL);
+}
+
 static void
 run_validate(void *cwj)
 {
-    running->accepted = running->function->checked->own->validate(cwj);
+    running->accepted = run_snippet((void (*)(void))running->function->checked->own->validate, cwj);
 }
 
 /* Runs after the arguments are bound and before the slices, even if there is no such snippet. */
@@ -406,7 +408,7 @@ validate_guarded(cwj_call *cwj)
 static void
 run_cleanup(void *argument)
 {
-    running->function->checked->own->cleanup(argument);
+    run_snippet((void (*)(void))running->function->checked->own->cleanup, argument);
 }
 
 static void
@@ -486,26 +488,6 @@ call_checked(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnam
 
 /* ---- creating and freeing checked functions -------------------------------------------------- */
 
-/* Reads the source line of each instruction. Without lines, faults have no place. */
-static int
-read_lines(cwj_debugged *this, const cwj_function_object *function)
-{
-    tj_environment *environment = function->environment->tj;
-    tj_text name = {0};
-    tj_text_printf(&name, "cwj_loop_0__%s", function->spec->tj.name);
-    const tj_anchor anchors[] = {{name.data, (const void *)this->own->typesets[0].loop}, {0}};
-    int status = -1;
-    if (name.failed) {
-        PyErr_NoMemory();
-    } else {
-        status = cwj_guarded_lines(&this->lines, environment, function->code.source, anchors);
-    }
-    tj_text_clear(&name);
-    tj_environment_lines(environment, NULL);
-    this->hosted = tj_unit_uses_host(function->code.unit);
-    return status;
-}
-
 /* Copies the unit's descriptor and replaces its functions by those of this file. */
 static int
 replace_snippets(cwj_debugged *this)
@@ -568,10 +550,11 @@ cwj_debugged_init(cwj_function_object *function, bool left)
     function->checked = this;
     this->left = left;
     this->own = function->code.decl;
+    this->hosted = tj_unit_uses_host(function->code.unit);
     this->who = PyUnicode_FromString(function->spec->who);
     return this->who == NULL || replace_snippets(this) < 0 || look_for_memory(this, function) < 0
                ? -1
-               : read_lines(this, function);
+               : cwj_function_lines(function, &this->lines);
 }
 
 void

@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "base/errors.h"
 #include "base/live.h"
+#include "function/place.h"
 #include "function/blueprint.h"
 #include "function/function.h"
 #include "os/clock.h"
@@ -216,6 +217,7 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     self->runtime.flags = spec->tj.flags;
     self->runtime.threads = spec->tj.threads;
     cwj_foreign_init(self);
+    self->runtime.left = cwj_function_left;
     self->runtime.watcher = cwj_state_of((PyObject *)self)->watcher;
     if (self->checked != NULL) {
         cwj_debugged_start(self);

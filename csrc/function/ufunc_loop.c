@@ -12,6 +12,8 @@
  */
 #include "function/ufunc_loop.h"
 
+#include "base/leave.h"
+
 #include "base/extent.h"
 
 enum {
@@ -45,7 +47,7 @@ combine(const fold *this, char *target, char *one, npy_intp one_step, char *othe
 {
     char *data[] = {one, other, target};
     npy_intp steps[] = {one_step, other_step, this->size};
-    return this->loop(data, &count, steps, (void *)this->call);
+    return cwj_run_code((void (*)(void))this->loop, data, &count, steps, this->call);
 }
 
 /* Does the same with target and one = sums. */
@@ -173,7 +175,7 @@ run_slices(const run *this, const cwj_call *call)
     if (is_shifted(this)) {
         loop = runtime->decl->typesets[own->typeset].loop;
     }
-    return loop(this->data, this->dims, this->steps, (void *)call);
+    return cwj_run_code((void (*)(void))loop, this->data, this->dims, this->steps, call);
 }
 
 /* ---- heat ------------------------------------------------------------------- */

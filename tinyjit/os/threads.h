@@ -21,11 +21,12 @@ static inline bool tj_on_fork(void (*before)(void), void (*in_parent)(void), voi
 }
 
 /* Starts a thread with a stack of `stack` bytes (0: the default). If `joined`, another thread must join it; otherwise
- * it is detached. All signals are blocked, except those for its own faults. Returns 0, or an errno value. */
+ * it is detached. All signals are blocked, except those for its own faults and SIGURG (os/signals.h). Returns 0, or an
+ * errno value. */
 static inline int tj_thread_start(pthread_t *thread, size_t stack, bool joined,
                                   void *(*run)(void *argument), void *argument)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGURG};
     sigset_t blocked, before;
     pthread_attr_t attributes;
     int failed = pthread_attr_init(&attributes);

@@ -25,9 +25,48 @@ typedef struct chunk {
 
 static chunk *chunks; /* owned; guarded by the compile lock */
 
+/* The chunks' memory, for signal handlers: ranges, of which those with first == 0 are free. If there are more chunks,
+ * the rest counts as no code of ours. */
+enum {
+    MOST_RANGES = 4096
+};
+static struct range {
+    uintptr_t first, behind; /* atomic */
+} ranges[MOST_RANGES];
+static size_t nranges; /* atomic: those ever used */
+
 static size_t count_pages(size_t size)
 {
     return size / tj_page_size() + (size % tj_page_size() != 0);
+}
+
+/* ---- ranges ----------------------------------------------------------------- */
+
+/* Replaces a range that begins at `from` (0: a free one) by another. */
+static void set_range(uintptr_t from, uintptr_t first, uintptr_t behind)
+{
+    size_t i = 0;
+    while (i < nranges && ranges[i].first != from)
+        i++;
+    if (i == MOST_RANGES || (i == nranges && from))
+        return;
+    __atomic_store_n(&ranges[i].first, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&ranges[i].behind, behind, __ATOMIC_RELEASE);
+    __atomic_store_n(&ranges[i].first, first, __ATOMIC_RELEASE);
+    if (i == nranges)
+        __atomic_store_n(&nranges, i + 1, __ATOMIC_RELEASE);
+}
+
+bool tj_is_code(const void *address)
+{
+    size_t count = __atomic_load_n(&nranges, __ATOMIC_ACQUIRE);
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t first = __atomic_load_n(&ranges[i].first, __ATOMIC_ACQUIRE);
+        if (first && (uintptr_t)address >= first &&
+            (uintptr_t)address < __atomic_load_n(&ranges[i].behind, __ATOMIC_ACQUIRE))
+            return true;
+    }
+    return false;
 }
 
 /* ---- chunks ----------------------------------------------------------------- */
@@ -45,6 +84,7 @@ static chunk *add_chunk(size_t pages)
         return NULL;
     }
     tj_live_add(TJ_LIVE_MAPPINGS, 1);
+    set_range(0, (uintptr_t)made->memory, (uintptr_t)made->memory + pages * tj_page_size());
     made->next = chunks;
     chunks = made;
     return made;
@@ -54,6 +94,7 @@ static void drop_chunk(chunk **link)
 {
     chunk *old = *link;
     *link = old->next;
+    set_range((uintptr_t)old->memory, 0, 0);
     tj_space_free(old->memory, old->pages * tj_page_size());
     tj_live_add(TJ_LIVE_MAPPINGS, -1);
     tj_free(old);

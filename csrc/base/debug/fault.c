@@ -8,14 +8,15 @@
 #include "base/debug/fault.h"
 
 #include "base/compat.h"
+#include "base/leave.h"
 #include "base/debug/room.h"
+#include "os/exits.h"
+#include "os/signals.h"
 
-#include <errno.h>
 #include <execinfo.h>
 #include <fenv.h>
 #include <link.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -35,6 +36,7 @@ typedef struct guard {
     bool held;             /* the GIL */
     bool switched;         /* the handler's stack */
     stack_t stack;
+    tj_exits exits;
     fenv_t numbers;
     sigset_t mask;
 } guard;
@@ -42,17 +44,14 @@ typedef struct guard {
 /* In static thread-local storage: reading it allocates nothing. */
 #define IN_HANDLERS _Thread_local __attribute__((tls_model("initial-exec")))
 static IN_HANDLERS guard *inside;
-static IN_HANDLERS int chained; /* running handlers of other code */
 
 /* ---- where the fault was --------------------------------------------------------------- */
 
-/* Reads the instruction, the stack and the frame pointer from the machine's registers. */
+/* Reads the stack and the frame pointer from the machine's registers. */
 #if defined(__x86_64__)
-#define PC(context) ((const void *)(context)->uc_mcontext.gregs[REG_RIP])
 #define SP(context) ((const void *)(context)->uc_mcontext.gregs[REG_RSP])
 #define FP(context) ((const void *)(context)->uc_mcontext.gregs[REG_RBP])
 #else
-#define PC(context) ((const void *)(context)->uc_mcontext.pc)
 #define SP(context) ((const void *)(context)->uc_mcontext.sp)
 #define FP(context) ((const void *)(context)->uc_mcontext.regs[29])
 #endif
@@ -121,18 +120,11 @@ find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
     }
 }
 
-/* Returns true for signals from raise() or abort(), or from another thread of this process. */
-static bool
-is_raised(const siginfo_t *info)
-{
-    return info->si_code == SI_TKILL && info->si_pid == getpid();
-}
-
 /* Returns true for signals that this thread's code caused, or that another thread of the process sends. */
 static bool
 is_own(int number, const siginfo_t *info)
 {
-    return is_raised(info) || (number != SIGABRT && info->si_code > 0);
+    return tj_signal_is_ours(info) || (number != SIGABRT && info->si_code > 0);
 }
 
 /* Fills the fault. Returns false if the code cannot be left by a jump. */
@@ -153,8 +145,8 @@ take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *con
                          .aborted = number == SIGABRT,
                          .divided = info->si_code == FPE_INTDIV,
                          .nowhere = info->si_code == SI_KERNEL,
-                         .raised = is_raised(info),
-                         .at = PC(context)};
+                         .raised = tj_signal_is_ours(info),
+                         .at = tj_interrupted_at(context)};
     fault->address = fault->raised ? fault->at : info->si_addr;
     fault->deep = (number == SIGSEGV || number == SIGBUS) && !fault->raised &&
                   (const char *)fault->address + 4096 > sp &&
@@ -174,76 +166,18 @@ enum {
     NSIGNALS = sizeof(guarded_signals) / sizeof(*guarded_signals)
 };
 
-/* Other handlers, which ours calls: the one installed before the first guarded call, and the latest
- * one that replaced ours, which may call ours in turn. */
-static struct others {
-    bool known;
-    bool replaced;
-    struct sigaction first;
-    struct sigaction latest;
-} others[NSIGNALS];
-
-static int
-index_of(int number)
+static bool
+on_fault(int number, siginfo_t *info, void *context)
 {
-    int i = 0;
-    while (i < NSIGNALS - 1 && guarded_signals[i] != number) {
-        i++;
-    }
-    return i;
-}
-
-/* Does what the system does without a handler. If an instruction caused the signal, the signal occurs again. */
-static void
-do_default(int number, const siginfo_t *info)
-{
-    struct sigaction none = {.sa_handler = SIG_DFL};
-    sigaction(number, &none, NULL);
-    if (info->si_code <= 0) {
-        raise(number);
-    }
-}
-
-static void
-chain(int number, siginfo_t *info, void *context)
-{
-    const struct others *known = &others[index_of(number)];
-    int turn = chained + !known->replaced; /* 0: the latest, 1: the first */
-    const struct sigaction *next = turn == 0 ? &known->latest : &known->first;
-    if (turn > 1 || next->sa_handler == SIG_DFL ||
-        (next->sa_handler == SIG_IGN && info->si_code > 0)) {
-        do_default(number, info);
-        return;
-    }
-    if (next->sa_handler == SIG_IGN) {
-        return;
-    }
-    chained++;
-    if (next->sa_flags & SA_SIGINFO) {
-        next->sa_sigaction(number, info, context);
-    } else {
-        next->sa_handler(number);
-    }
-    chained--;
-}
-
-static void
-on_signal(int number, siginfo_t *info, void *context)
-{
-    int kept = errno;
     if (inside != NULL && is_own(number, info) && take_fault(inside, number, info, context)) {
         siglongjmp(inside->place, 1);
     }
-    chain(number, info, context);
-    errno = kept;
+    return false;
 }
 
 void
 cwj_guard_install(void)
 {
-    struct sigaction own = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    own.sa_sigaction = on_signal;
-    sigemptyset(&own.sa_mask);
     if (hosts[0].known == 0) {
         void *frame;
         backtrace(&frame, 1); /* the first call allocates */
@@ -252,20 +186,7 @@ cwj_guard_install(void)
         dl_iterate_phdr(find_hosts, NULL);
     }
     for (int i = 0; i < NSIGNALS; i++) {
-        struct sigaction now;
-        struct others *known = &others[i];
-        if (sigaction(guarded_signals[i], NULL, &now) != 0 ||
-            ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal)) {
-            continue;
-        }
-        if (known->known) {
-            known->latest = now;
-            known->replaced = true;
-        } else {
-            known->first = now;
-            known->known = true;
-        }
-        sigaction(guarded_signals[i], &own, NULL);
+        tj_signal_take(guarded_signals[i], on_fault);
     }
 }
 
@@ -277,19 +198,6 @@ void
 cwj_guard_set_depth(const int *(*depth)(void))
 {
     depth_in_python = depth;
-}
-
-/* Restores the GIL and the thread state as they were before the call. The code may have been left
- * between releasing the GIL and taking it back, or the reverse. */
-static void
-restore_gil(PyThreadState *thread, bool held)
-{
-    bool holds = thread != NULL && cwj_current_state() == thread;
-    if (held && !holds) {
-        PyEval_RestoreThread(thread);
-    } else if (!held && holds) {
-        PyEval_SaveThread();
-    }
 }
 
 /* Installs the stack for signal handlers. Returns false if handlers stay on the normal stack. */
@@ -311,6 +219,9 @@ begin(guard *this)
     this->entered_before = *this->entered;
     pthread_sigmask(SIG_SETMASK, NULL, &this->mask);
     fegetenv(&this->numbers);
+    if (cwj_this_thread != NULL) {
+        this->exits = cwj_this_thread->exits;
+    }
 }
 
 /* Reads nothing from the stack, which the code may have overwritten. From here on, a fault belongs to the outer
@@ -323,12 +234,16 @@ end(bool finished)
     if (!finished) { /* the code may have changed these before it was left */
         pthread_sigmask(SIG_SETMASK, &this->mask, NULL);
         fesetenv(&this->numbers);
+        if (cwj_this_thread != NULL) {
+            cwj_this_thread->exits.frame = this->exits.frame;
+            cwj_this_thread->exits.serial = this->exits.serial;
+        }
     }
     if (this->switched) {
         sigaltstack(&this->stack, NULL);
     }
     if (!finished) {
-        restore_gil(this->thread, this->held);
+        cwj_restore_gil(this->thread, this->held);
     }
     cwj_room_leave(this->room, !finished);
 }

@@ -10,6 +10,7 @@
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL cwrapjit_ARRAY_API
 #define NO_IMPORT_ARRAY
+#include "base/leave.h"
 #include "base/watch.h"
 #endif
 #include <numpy/arrayobject.h>
@@ -34,6 +35,7 @@
 
 #include "function/call/frame.c"
 #include "function/call/report.c"
+#include "function/call/leave.c"
 #include "function/call/gil.c"
 #include "function/call/snippet_api.c"
 #include "function/call/runtime.c"

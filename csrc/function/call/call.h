@@ -62,6 +62,8 @@ typedef struct cwj_runtime {
      * NULL: such arguments are refused, as in emitted modules. */
     PyObject *(*foreign)(struct cwj_runtime *runtime, PyObject *const *args, size_t nargsf,
                          PyObject *kwnames);
+    /* Raises what a call raises whose code was left (base/leave.h). NULL in emitted modules. */
+    void (*left)(struct cwj_runtime *runtime);
     PyObject *watcher; /* borrowed: context variable (progress.c); NULL in emitted modules */
 } cwj_runtime;
 

@@ -43,6 +43,7 @@ typedef struct cwj_entry {
     enum cwj_gil how;
     PyGILState_STATE state;
     cwj_frame *frame; /* the call that must release the GIL again */
+    void *exits; /* see leave.c */
 } cwj_entry;
 
 static void
@@ -96,7 +97,7 @@ helper_take_gil(cwj_helper *helper)
 static cwj_entry
 enter_python(void)
 {
-    cwj_entry entry = {CWJ_GIL_HELD, PyGILState_UNLOCKED, cwj_running};
+    cwj_entry entry = {CWJ_GIL_HELD, PyGILState_UNLOCKED, cwj_running, shut_exits()};
     cwj_entered++;
     cwj_entries++;
     if (holds_gil()) {
@@ -125,6 +126,7 @@ leave_python(cwj_entry entry)
         PyGILState_Release(entry.state);
     }
     cwj_entered--;
+    open_exits(entry.exits);
 }
 
 void

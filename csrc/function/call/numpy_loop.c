@@ -64,6 +64,15 @@ run_task_in_python(void *argument)
     }
 }
 
+/* Raises what a call raises whose code was left. */
+static CWJ_COLD void
+raise_left(cwj_frame *frame)
+{
+    cwj_numpy_loop left = {.frame = frame};
+    cwj_watch_begin(&left.watch);
+    cwj_numpy_loop_in_python(settle_numpy_loop, &left);
+}
+
 void
 cwj_numpy_loop_run(cwj_runtime *runtime, int typeset, const cwj_operand *operands,
                    cwj_numpy_loop_task *task, void *argument)
@@ -75,8 +84,12 @@ cwj_numpy_loop_run(cwj_runtime *runtime, int typeset, const cwj_operand *operand
     frame.released = NULL;
     frame.noperands = runtime->decl->ninputs + runtime->decl->noutputs;
     frame.typeset_index = typeset;
-    if ((runtime->flags & CWJ_SILENT) && (runtime->flags & CWJ_RELEASE_GIL) && !cwj_has_closures) {
-        task(argument, &frame.call); /* setting thread locals takes as long as a short loop */
+    if ((runtime->flags & CWJ_SILENT) && (runtime->flags & CWJ_RELEASE_GIL) && !cwj_has_closures &&
+        !cwj_left_exception) {
+        /* Setting thread locals takes as long as a short loop. */
+        if (CWJ_UNLIKELY(!task(argument, &frame.call))) {
+            raise_left(&frame);
+        }
         return;
     }
     cwj_numpy_loop this = {&frame, task, argument, 1, {0}};

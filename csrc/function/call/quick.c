@@ -273,7 +273,7 @@ take_quick_result(cwj_quick *quick, const cwj_runtime *runtime, int index)
 
 /* Runs all slices. Returns 0, or -1 with an exception set. */
 static inline int
-run_quickly(cwj_quick *quick, const cwj_runtime *runtime, int index, npy_intp total)
+run_quickly(cwj_quick *quick, cwj_runtime *runtime, int index, npy_intp total)
 {
     cwj_loop *loop = __atomic_load_n(&runtime->loops[index], __ATOMIC_ACQUIRE);
     cwj_frame frame; /* only what slices and messages read is set */
@@ -282,8 +282,12 @@ run_quickly(cwj_quick *quick, const cwj_runtime *runtime, int index, npy_intp to
     frame.call.extras = NULL;
     frame.decl = runtime->decl;
     frame.noperands = runtime->decl->ninputs + runtime->decl->noutputs;
-    int accepted = loop(quick->data, &total, quick->steps, &frame.call);
-    return CWJ_LIKELY(quick->silent) ? 0 : check_answer(&frame, accepted, CWJ_SLICE_CODE);
+    int accepted = run_loop(loop, quick->data, &total, quick->steps, &frame.call);
+    if (CWJ_LIKELY(quick->silent && accepted)) {
+        return 0;
+    }
+    frame.runtime = runtime;
+    return check_answer(&frame, accepted, CWJ_SLICE_CODE);
 }
 
 /* Returns the number of slices; 0 if there are none, or if one axis has more than a quick call may have. */

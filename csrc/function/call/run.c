@@ -73,8 +73,15 @@ run_long(cwj_frame *frame, cwj_plan *plan)
         first = first < CWJ_WARM_CHUNK ? first : CWJ_WARM_CHUNK;
     }
     int finished = run_chunks(&run, &cursor, first);
+    int left = !finished && has_left();
+    if (CWJ_UNLIKELY(left)) {
+        settle_left(frame->released == NULL);
+    }
     if (frame->released != NULL) {
         take_gil(frame);
+    }
+    if (CWJ_UNLIKELY(left)) {
+        runtime->left(runtime); /* before Python runs, which may call functions */
     }
     if (finished && !raised()) {
         note_cost(frame, plan->total, run.reported + run.spent);
@@ -92,7 +99,7 @@ run_all(cwj_frame *frame, const cwj_plan *plan)
 {
     cwj_cursor cursor;
     if (plan->naxes == 1 && plan->stage == NULL) {
-        return loop_of(frame)(plan->base, plan->dims, plan->steps, &frame->call);
+        return run_loop(loop_of(frame), plan->base, plan->dims, plan->steps, &frame->call);
     }
     return open_cursor(frame, plan, &cursor) == 0 &&
            run_from(plan, &cursor, loop_of(frame), plan->total, &frame->call);

@@ -29,6 +29,12 @@ typedef struct cwj_share {
     unsigned long long spent; /* atomic: ns in loops that the caller has not counted yet */
     /* The error of the helper that failed first; guarded by the GIL. */
     PyObject *type, *value, *traceback;
+#ifndef CWJ_STANDALONE
+    cwj_thread *caller; /* borrowed, or NULL */
+    unsigned long long shared; /* its calls before the helpers' */
+    cwj_left left; /* of the first thread that left its slices */
+    int noted;     /* atomic: left is set */
+#endif
 } cwj_share;
 
 /* Records that `who` failed. Returns 1 if it is the first. */
@@ -67,6 +73,24 @@ look_after_share(cwj_share *share, cwj_run *run, unsigned long long now)
     }
 }
 
+/* Takes note if this thread has left its slices. run: as for run_share(). */
+static void
+note_left(cwj_share *share, const cwj_run *run)
+{
+#ifndef CWJ_STANDALONE
+    if (cwj_has_left()) {
+        cwj_left left = cwj_left_take();
+        cwj_left_settle(run != NULL && run->frame->released == NULL);
+        if (!__atomic_exchange_n(&share->noted, 1, __ATOMIC_RELAXED)) {
+            share->left = left;
+        }
+    }
+#else
+    (void)share;
+    (void)run;
+#endif
+}
+
 /* Runs chunks until none is left. run: the caller's; NULL for helpers. */
 static void
 run_share(cwj_share *share, cwj_cursor *cursor, int who, cwj_run *run)
@@ -82,6 +106,7 @@ run_share(cwj_share *share, cwj_cursor *cursor, int who, cwj_run *run)
         rate = (double)(now - before) / (double)count;
         __atomic_fetch_add(&share->spent, now - before, __ATOMIC_RELAXED);
         if (!accepted) {
+            note_left(share, run);
             fail_share(share, who);
             return;
         }
@@ -119,9 +144,11 @@ help_share(cwj_task *task, int seat)
 #ifndef CWJ_STANDALONE
     cwj_watch watch;
     cwj_watch_begin(&watch);
+    cwj_thread_help(share->caller, share->shared);
 #endif
     run_share(share, &share->cursors[seat], CWJ_HELPER + seat, NULL);
 #ifndef CWJ_STANDALONE
+    cwj_thread_help(NULL, 0);
     if (watch.failed && helper_take_gil(&helper)) {
         cwj_watch_end(&watch);
         PyEval_SaveThread();
@@ -200,6 +227,12 @@ settle_errors(cwj_share *share, cwj_frame *frame, int child)
         PyErr_Clear(); /* only one exception can be raised: the first */
         PyErr_Restore(share->type, share->value, share->traceback);
     }
+#ifndef CWJ_STANDALONE
+    if (share->noted && !child &&
+        (PyErr_Occurred() == NULL || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))) {
+        cwj_left_give(share->left); /* says more than that exception */
+    }
+#endif
     release_gil(frame);
 }
 
@@ -223,6 +256,10 @@ share_slices(cwj_run *run, cwj_cursor *cursor, npy_intp begin)
     if (nhelpers < 1 || open_cursors(&share, nhelpers) < 0) {
         return -1;
     }
+#ifndef CWJ_STANDALONE
+    share.caller = cwj_this_thread;
+    share.shared = share.caller != NULL ? share.caller->exits.count : 0;
+#endif
     int started = pool_start(&share.task, nhelpers);
     if (started) {
         run_share(&share, cursor, CWJ_CALLER, run);

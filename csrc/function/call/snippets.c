@@ -7,7 +7,9 @@
 static int
 check_answer(const cwj_frame *frame, int accepted, const char *what)
 {
-    if (!accepted && !PyErr_Occurred()) {
+    if (CWJ_UNLIKELY(!accepted && has_left())) {
+        frame->runtime->left(frame->runtime);
+    } else if (!accepted && !PyErr_Occurred()) {
         raise_in_call(frame, PyExc_RuntimeError, "%s returned false", what);
     }
     return PyErr_Occurred() ? -1 : 0;
@@ -19,7 +21,8 @@ validate(cwj_frame *frame)
     if (frame->decl->validate == NULL) {
         return 0;
     }
-    return check_answer(frame, frame->decl->validate(&frame->call), "Ccode_validate");
+    return check_answer(frame, run_snippet((void (*)(void))frame->decl->validate, &frame->call),
+                        "Ccode_validate");
 }
 
 /* Runs the cleanup snippet after any outcome. An exception that is already set stays. */
@@ -28,7 +31,10 @@ cleanup_cookie(cwj_frame *frame)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    frame->decl->cleanup(&frame->call);
+    run_snippet((void (*)(void))frame->decl->cleanup, &frame->call);
+    if (CWJ_UNLIKELY(has_left())) {
+        frame->runtime->left(frame->runtime);
+    }
     if (type == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }

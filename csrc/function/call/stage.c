@@ -347,7 +347,7 @@ run_staged(const cwj_stage *stage, char **first, const npy_intp *steps, char *me
             data[k] = first[k] + done * steps[k];
         }
         read_block(stage, memory, slices);
-        accepted = loop(data, &slices, stage->steps, ctx);
+        accepted = run_loop(loop, data, &slices, stage->steps, ctx);
         for (int i = 0; i < stage->nstaged; i++) {
             const cwj_staged *staged = &stage->staged[i];
             npy_intp step = steps[staged->k];

@@ -286,7 +286,7 @@ run_runs(const cwj_tile *tile, int noperands, char **first, char **slots, cwj_lo
                           ? slots[k] + at * tile->steps[k]
                           : first[k] + tile->starts[k][run] + within * tile->steps[k];
         }
-        if (!loop(data, &count, tile->steps, ctx)) {
+        if (!run_loop(loop, data, &count, tile->steps, ctx)) {
             return 0;
         }
         at += count;
@@ -333,7 +333,7 @@ run_from(const cwj_plan *plan, cwj_cursor *cursor, cwj_loop *loop, npy_intp coun
                   ? run_tile(plan->tile, plan->noperands, cursor->data, loop, at, turn, ctx)
               : plan->stage != NULL
                   ? run_staged(plan->stage, cursor->data, steps, cursor->memory, loop, turn, ctx)
-                  : loop(cursor->data, &turn, steps, ctx))) {
+                  : run_loop(loop, cursor->data, &turn, steps, ctx))) {
             return 0;
         }
         count -= turn;

@@ -25,6 +25,7 @@ cwj_graph_code_unref(cwj_graph_code *code)
     tj_unit_free(code->unit);
     tj_environment_free(code->environment); /* must outlive its unit */
     PyMem_Free(code->steps);
+    Py_XDECREF(code->who);
     Py_XDECREF(code->source);
     Py_XDECREF(code->compiler);
     PyMem_Free(code);

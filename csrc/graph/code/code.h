@@ -11,6 +11,7 @@ typedef struct cwj_graph_code {
     tj_unit *unit;               /* owned; NULL: only the system's compiler compiled the text */
     const cwj_graph_decl *decl;  /* inside the unit, or inside the job's code */
     cwj_graph_step **steps; /* owned: decl->nsteps of them; a new tier replaces them atomically */
+    PyObject *who; /* owned str: the graph's name, for messages */
     PyObject *source; /* owned str: the generated text */
     PyObject *compiler; /* owned str: "tcc", or the command that a type or op forces */
     tj_job *job; /* owned: of the system's compiler, or NULL */

@@ -19,7 +19,6 @@ run(void *argument)
 int
 cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call)
 {
-    const struct cwj_graph_guard *guard = code->guard;
     task this = {.code = code, .call = call};
     cwj_fault fault;
     cwj_guard_install();
@@ -27,25 +26,18 @@ cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call)
         return this.result;
     }
     PyErr_Clear(); /* the code may have set one before the fault */
-    cwj_fault_raise(guard->who, &fault, NULL);
+    cwj_fault_raise(code->who, &fault, NULL);
     return CWJ_GRAPH_FAULT;
 }
 
-/* ---- the life of a guard ------------------------------------------------------------------------ */
+/* ---- lines and leaving --------------------------------------------------------------------------- */
 
-int
-cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code, const char *name)
+/* Creates the lines of the code; *lines stays NULL if they are unknown. Returns 0, or -1 with MemoryError. */
+static int
+read_lines(const cwj_graph_code *code, tj_lines **lines)
 {
-    struct cwj_graph_guard *guard = cwj_allocate(1, sizeof(*guard));
     const char *text = PyUnicode_AsUTF8(code->source);
-    if (guard == NULL || text == NULL) {
-        PyMem_Free(guard);
-        return -1;
-    }
-    code->guard = guard;
-    guard->module = state;
-    guard->who = PyUnicode_FromString(name);
-    if (guard->who == NULL) {
+    if (text == NULL) {
         return -1;
     }
     if (code->unit != NULL && code->decl->nsteps > 0) {
@@ -53,7 +45,7 @@ cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code, const 
             {strstr(text, "cwj_enter_0(") != NULL ? "cwj_enter_0" : "cwj_step_0",
              (const void *)code->decl->steps[0]},
             {0}};
-        if (cwj_guarded_lines(&guard->lines, code->environment, text, anchors) < 0) {
+        if (cwj_guarded_lines(lines, code->environment, text, anchors) < 0) {
             return -1;
         }
     }
@@ -61,12 +53,46 @@ cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code, const 
     return 0;
 }
 
+int
+cwj_graph_raise_left(const cwj_graph_code *code)
+{
+    tj_lines *lines = NULL;
+    PyObject *text = NULL, *place = NULL;
+    cwj_left left;
+    cwj_left_settle(true);
+    if (!cwj_left_begin(&left)) {
+        return CWJ_GRAPH_FAULT;
+    }
+    const cwj_fault fault = {.at = left.at};
+    if (code->guard != NULL || read_lines(code, &lines) == 0) {
+        text = cwj_place_text(&fault, NULL, &place);
+    }
+    tj_lines_free(lines);
+    Py_XDECREF(place);
+    const char *who = PyUnicode_AsUTF8(code->who);
+    cwj_left_raise(who != NULL ? who : "", left, text);
+    return CWJ_GRAPH_FAULT;
+}
+
+/* ---- the life of a guard ------------------------------------------------------------------------ */
+
+int
+cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code)
+{
+    struct cwj_graph_guard *guard = cwj_allocate(1, sizeof(*guard));
+    if (guard == NULL) {
+        return -1;
+    }
+    code->guard = guard;
+    guard->module = state;
+    return read_lines(code, &guard->lines);
+}
+
 void
 cwj_graph_guard_free(struct cwj_graph_guard *guard)
 {
     if (guard != NULL) {
         tj_lines_free(guard->lines);
-        Py_XDECREF(guard->who);
         PyMem_Free(guard);
     }
 }

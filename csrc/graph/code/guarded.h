@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/debug/fault.h"
+#include "base/leave.h"
 #include "base/watch.h"
 
 #include "graph/code/code.h"
@@ -9,12 +10,11 @@
 /* The type of code->guard. */
 struct cwj_graph_guard {
     tj_lines *lines; /* owned, or NULL */
-    PyObject *who; /* owned str: the graph's name */
     const cwj_module_state *module;
 };
 
 /* Needs code->source and code->decl. Returns 0, or -1 with an exception set. */
-int cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code, const char *name);
+int cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code);
 void cwj_graph_guard_free(struct cwj_graph_guard *guard); /* accepts NULL */
 
 /* A function of the code, and its arguments. */
@@ -35,26 +35,27 @@ enum {
     CWJ_GRAPH_FAULT = -1 /* blocks have positive numbers */
 };
 
+/* Calls the function; returns 0 if it was left. */
 static inline int
 cwj_graph_call_plainly(const cwj_graph_code *code, cwj_graph_call call)
 {
-    switch (call.what) {
-    case CWJ_CALL_STEP:
-        return call.step(call.state, call.storages);
-    case CWJ_CALL_RENEW:
-        return code->decl->renew(call.state, call.variable);
-    case CWJ_CALL_END:
-        code->decl->end(call.state);
-        return 0;
-    default:
-        return code->decl->load();
+    void (*run)(void) = call.what == CWJ_CALL_STEP    ? (void (*)(void))call.step
+                        : call.what == CWJ_CALL_RENEW ? (void (*)(void))code->decl->renew
+                        : call.what == CWJ_CALL_END   ? (void (*)(void))code->decl->end
+                                                      : (void (*)(void))code->decl->load;
+    if (call.what == CWJ_CALL_RENEW) {
+        return cwj_run_code(run, call.state, (const void *)(intptr_t)call.variable, NULL, NULL);
     }
+    int result = cwj_run_code(run, call.state, call.storages, NULL, NULL);
+    return call.what == CWJ_CALL_END ? 0 : result;
 }
 
 int cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call);
+/* Raises what a run raises whose code was left. Returns CWJ_GRAPH_FAULT. */
+int cwj_graph_raise_left(const cwj_graph_code *code);
 
-/* Returns what the function returns. With a guard also CWJ_GRAPH_FAULT, with an exception set: the state cannot be
- * trusted after a fault, and the caller must abandon it. */
+/* Returns what the function returns. After a fault under a guard, and if the code was left (base/leave.h),
+ * CWJ_GRAPH_FAULT, with an exception set: the state cannot be trusted, and the caller must abandon it. */
 static inline int
 cwj_graph_call_code(cwj_graph_code *code, cwj_graph_call call)
 {
@@ -69,6 +70,9 @@ cwj_graph_call_code(cwj_graph_code *code, cwj_graph_call call)
                                      : cwj_graph_call_guarded(code, call);
     if (watched) {
         cwj_watch_end(&watch);
+    }
+    if (cwj_has_left()) {
+        result = cwj_graph_raise_left(code);
     }
     cwj_graph_code_running = outer;
     return result;

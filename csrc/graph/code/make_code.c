@@ -33,7 +33,8 @@ new_code(const cwj_graph_request *request)
     code->hot_at = code->optimize ? CWJ_HOT_TIME : ULLONG_MAX;
     code->compiler =
         request->compiler != NULL ? Py_NewRef(request->compiler) : PyUnicode_FromString("tcc");
-    if (code->compiler == NULL) {
+    code->who = PyUnicode_FromString(request->graph->name);
+    if (code->compiler == NULL || code->who == NULL) {
         cwj_graph_code_unref(code);
         return NULL;
     }
@@ -171,8 +172,7 @@ make_code(cwj_module_state *state, const cwj_graph_request *request)
         cwj_refuse(request->who, PyExc_RuntimeError, "the compiled text lacks its own descriptor");
     }
     if (code->decl == NULL || copy_steps(code) < 0 ||
-        (request->debug && cwj_graph_guard_init(state, code, request->graph->name) < 0) ||
-        load(code, request) < 0) {
+        (request->debug && cwj_graph_guard_init(state, code) < 0) || load(code, request) < 0) {
         cwj_graph_code_unref(code);
         return NULL;
     }

@@ -9,6 +9,7 @@
  *
  * Functions of numbers and instances alone usually need no frame: see take_quick.c. */
 #include "base/errors.h"
+#include "base/leave.h"
 #include "base/raised.h"
 #include "library/callbacks/callback.h"
 #include "library/objects/instance.h"
@@ -25,17 +26,39 @@ enum {
 
 /* ---- running ------------------------------------------------------------------- */
 
+/* Other libraries keep locks and memory, so their code is not left. */
+static inline void
+run_leavable(const cwj_library_function *function, cwj_slot *slots)
+{
+    if (function->leavable) {
+        cwj_run_code((void (*)(void))function->thunk, slots, NULL, NULL, NULL);
+        return;
+    }
+    void *exits = cwj_exits_shut();
+    function->thunk(slots);
+    cwj_exits_open(exits);
+}
+
 /* error: receives errno, which taking the GIL may change; or NULL. */
 static inline void
 run_code(const cwj_library_function *function, cwj_slot *slots, int *error)
 {
     if (error == NULL) {
-        function->thunk(slots);
+        run_leavable(function, slots);
         return;
     }
     errno = 0;
-    function->thunk(slots);
+    run_leavable(function, slots);
     *error = errno;
+}
+
+/* Undoes what code that was left has done to the GIL. */
+static inline void
+settle(bool keep_gil)
+{
+    if (cwj_has_left()) {
+        cwj_left_settle(keep_gil);
+    }
 }
 
 /* Tells closures made for a call where exceptions go if C calls them on a thread without a call of its own. */
@@ -67,6 +90,7 @@ run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil
         watch.released = PyEval_SaveThread();
     }
     run_code(function, slots, error);
+    settle(keep_gil);
     if (watch.released != NULL) {
         PyEval_RestoreThread(watch.released);
     }
@@ -74,6 +98,9 @@ run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil
         tell_closures(frame, NULL);
     }
     cwj_watch_end(&watch);
+    if (cwj_has_left()) {
+        cwj_library_raise_left(function);
+    }
 }
 
 /* Afterwards an exception may be set, by a callback or by C code that calls PyErr_Format(). */
@@ -85,13 +112,15 @@ run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, 
         run_watched(function, slots, keep_gil, error, frame);
         return;
     }
-    if (keep_gil) {
-        run_code(function, slots, error);
-        return;
-    }
-    PyThreadState *thread = PyEval_SaveThread();
+    PyThreadState *thread = keep_gil ? NULL : PyEval_SaveThread();
     run_code(function, slots, error);
-    PyEval_RestoreThread(thread);
+    settle(keep_gil);
+    if (thread != NULL) {
+        PyEval_RestoreThread(thread);
+    }
+    if (cwj_has_left()) {
+        cwj_library_raise_left(function);
+    }
 }
 
 /* ---- the frame -------------------------------------------------------------------- */

@@ -59,6 +59,8 @@ int cwj_library_fill(cwj_library_frame *frame);
 int cwj_library_refuse_looks(cwj_library_frame *frame);
 /* status.c: calls check= unless the status is good. */
 int cwj_library_check_status(const cwj_library_frame *frame);
+/* leave.c: raises what a call raises whose code was left. */
+void cwj_library_raise_left(const cwj_library_function *function);
 int cwj_library_read_lengths(cwj_library_frame *frame);
 PyObject *cwj_library_pack(cwj_library_frame *frame);
 /* Frees objects and memory that C gave away and no Python object owns yet. */

@@ -1,6 +1,7 @@
 /* enter.c: enters Python from C on any thread, calls a closure and returns. */
 #include "library/callbacks/callback.h"
 
+#include "base/leave.h"
 #include "base/compat.h"
 #include "base/raised.h"
 
@@ -136,16 +137,20 @@ cwj_callback_enter(cwj_place *place, cwj_slot *slots)
     if ((watch != NULL && watch->failed) || !is_python_there()) {
         return;
     }
+    void *exits = cwj_exits_shut();
     if (PyGILState_Check()) {
         enter(place, slots, watch);
+        cwj_exits_open(exits);
     } else if (watch != NULL && watch->released != NULL) { /* the thread of the call */
         PyEval_RestoreThread(watch->released);
         enter(place, slots, watch);
         PyEval_SaveThread();
+        cwj_exits_open_or_leave(exits);
     } else {
         PyGILState_STATE state = PyGILState_Ensure();
         enter(place, slots, watch);
         PyGILState_Release(state);
+        cwj_exits_open(exits);
     }
     errno = error;
 }

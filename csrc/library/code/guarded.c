@@ -7,6 +7,7 @@
 #include "base/choices.h"
 #include "base/errors.h"
 #include "base/debug/fault.h"
+#include "base/leave.h"
 #include "base/debug/fence.h"
 #include "base/debug/zones.h"
 #include "library/call/steps.h"
@@ -91,7 +92,12 @@ run_thunk(void *argument)
     run *this = argument;
     copy_arrays(this->slots);
     errno = this->error;
-    running->function->guard->thunk(this->slots);
+    if (running->function->leavable) {
+        cwj_run_code((void (*)(void))running->function->guard->thunk, this->slots, NULL, NULL,
+                     NULL);
+    } else {
+        running->function->guard->thunk(this->slots);
+    }
     this->error = errno;
 }
 

@@ -375,6 +375,7 @@ cwj_library_describe(cwj_library_function *self, PyObject *given, PyObject **gua
                  &sizes, &keeps, &self->replaces, &returns) < 0) {
         return -1;
     }
+    self->leavable = tj_is_code(self->address);
     self->owner = Py_NewRef(owner);
     self->check = check == Py_None ? NULL : Py_NewRef(check);
     self->signature = Py_NewRef(signature);

@@ -1,0 +1,504 @@
+/* leave.c: see leave.h. */
+#include "base/leave.h"
+
+#include "base/compat.h"
+#include "base/errors.h"
+#include "os/clock.h"
+#include "os/signals.h"
+#include "os/threads.h"
+
+#include <math.h>
+#ifdef __SANITIZE_ADDRESS__
+void __asan_handle_no_return(void);
+#endif
+
+enum {
+    LOOK_NS = 100000000,     /* how often the handlers are looked after */
+    AGAIN_NS = 1000000,      /* from one signal to a thread to the next */
+    FORGET_NS = 300000000, /* without a call of the main thread that it means, a Ctrl-C is over */
+    OTHERS_NS = 300000000 /* how long other threads, which may keep the GIL, are tried */
+};
+static const unsigned long long patience_ns = 1000000000;
+
+_Thread_local cwj_thread *cwj_this_thread;
+int cwj_watch_sleeps = 1;
+
+/* `lock` guards everything except `pressed`, which is atomic. */
+static struct {
+    pthread_mutex_t lock;
+    tj_bell bell;
+    bool prepared; /* the key and the handlers of fork() exist */
+    bool started;
+    pthread_key_t key; /* its destructor ends a thread */
+    cwj_thread *threads; /* atomic */
+    unsigned pressed; /* how often, so far */
+    unsigned seen;
+    unsigned long long due; /* when calls meant by Ctrl-C are to be left; 0: none */
+    unsigned long long met; /* when such a call of the main thread was seen last */
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- handlers of signals ---------------------------------------------------------------- */
+
+static bool
+is_meant(const cwj_thread *thread)
+{
+    unsigned long long serial = thread->exits.serial;
+    return serial > __atomic_load_n(&thread->from, __ATOMIC_RELAXED) &&
+           serial <= __atomic_load_n(&thread->upto, __ATOMIC_RELAXED);
+}
+
+static bool
+holds_gil(void)
+{
+    PyThreadState *state = PyGILState_GetThisThreadState();
+    return state != NULL && cwj_current_state() == state;
+}
+
+static void
+note_left(cwj_thread *thread, const void *at)
+{
+    thread->left = (cwj_left){__atomic_load_n(&thread->reason, __ATOMIC_RELAXED), at};
+}
+
+/* Leaves the code that this thread runs, if that is wanted and possible. */
+static bool
+on_urge(int Py_UNUSED(number), siginfo_t *info, void *context)
+{
+    cwj_thread *thread = cwj_this_thread;
+    if (!tj_signal_is_ours(info)) {
+        return false;
+    }
+    if (thread != NULL && thread->exits.frame != NULL && is_meant(thread) &&
+        tj_is_code(tj_interrupted_at(context)) &&
+        (!__atomic_load_n(&thread->needs_gil, __ATOMIC_RELAXED) || holds_gil())) {
+        note_left(thread, tj_interrupted_at(context));
+        tj_exits_leave_interrupted(&thread->exits, context);
+    }
+    return true;
+}
+
+/* Notes which calls run, and wakes the watching thread after Python's handler, so that code which is left finds that
+ * Python knows. */
+static bool
+on_interrupt(int number, siginfo_t *info, void *context)
+{
+    for (cwj_thread *each = __atomic_load_n(&watch.threads, __ATOMIC_ACQUIRE); each != NULL;
+         each = each->next) {
+        unsigned long long count = __atomic_load_n(&each->exits.count, __ATOMIC_RELAXED);
+        __atomic_store_n(&each->pressed, count, __ATOMIC_RELAXED);
+    }
+    tj_signal_chain(number, info, context);
+    __atomic_add_fetch(&watch.pressed, 1, __ATOMIC_RELEASE);
+    tj_bell_ring(&watch.bell);
+    return true;
+}
+
+static void
+look_after_handlers(void)
+{
+    tj_signal_take(SIGINT, on_interrupt);
+    tj_signal_take(SIGURG, on_urge);
+}
+
+/* ---- the watching thread ------------------------------------------------------------------ */
+
+static unsigned long long
+serial_of(const cwj_thread *thread)
+{
+    return __atomic_load_n(&thread->exits.serial, __ATOMIC_ACQUIRE);
+}
+
+static bool
+is_of_main(const cwj_thread *thread)
+{
+    return thread->caller != NULL ? thread->caller->is_main : thread->is_main;
+}
+
+/* True if the thread is inside a call that began before the last Ctrl-C. */
+static bool
+is_pressed(const cwj_thread *thread)
+{
+    const cwj_thread *caller = thread->caller;
+    return caller != NULL
+               ? thread->shared <= __atomic_load_n(&caller->pressed, __ATOMIC_RELAXED)
+               : serial_of(thread) <= __atomic_load_n(&thread->pressed, __ATOMIC_RELAXED);
+}
+
+/* Makes a thread leave its calls after number `from`, up to the present one. */
+static void
+urge(cwj_thread *thread, cwj_reason reason, unsigned long long from, unsigned long long upto,
+     bool needs_gil)
+{
+    __atomic_store_n(&thread->upto, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread->reason, reason, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread->needs_gil, needs_gil, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread->from, from, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread->upto, upto, __ATOMIC_RELEASE);
+    tj_signal_urge(thread->id);
+}
+
+/* Has the thread leave its call if Ctrl-C means it. */
+static void
+look_at_press(cwj_thread *thread, unsigned long long now)
+{
+    bool is_main = is_of_main(thread), helps = thread->caller != NULL;
+    if (watch.due == 0 || !is_pressed(thread) ||
+        (!is_main && (helps || now > watch.due + OTHERS_NS))) {
+        return;
+    }
+    watch.met = is_main ? now : watch.met;
+    if (now >= watch.due) {
+        unsigned long long upto = helps ? serial_of(thread) : thread->pressed;
+        urge(thread, CWJ_LEFT_BY_CTRL_C, 0, upto, !is_main);
+    }
+}
+
+/* Returns when to look at the thread again; 0: no matter. */
+static unsigned long long
+look_at_deadline(cwj_thread *thread, unsigned long long now)
+{
+    const cwj_deadline *deadline =
+        thread->caller != NULL ? &thread->caller->deadline : &thread->deadline;
+    if (deadline->at == 0 || deadline->at > now) {
+        return deadline->at;
+    }
+    unsigned long long serial = serial_of(thread);
+    if (thread->caller != NULL || serial > deadline->after) {
+        urge(thread, CWJ_LEFT_BY_DEADLINE, thread->caller != NULL ? 0 : deadline->after, serial,
+             false);
+    }
+    return now + AGAIN_NS;
+}
+
+static void
+note_presses(unsigned long long now)
+{
+    unsigned pressed = __atomic_load_n(&watch.pressed, __ATOMIC_ACQUIRE),
+             more = pressed - watch.seen;
+    if (more > 0) {
+        bool again = watch.due != 0 && now <= watch.met + FORGET_NS;
+        watch.due = again || more > 1 ? now : now + patience_ns;
+        watch.met = now;
+        watch.seen = pressed;
+    }
+}
+
+/* Looks at all threads. Returns when to look again, at the latest. *calls: changes with each call. */
+static unsigned long long
+look(unsigned long long now, unsigned long long *calls, bool *busy)
+{
+    unsigned long long next = now + LOOK_NS;
+    *calls = 0;
+    *busy = false;
+    note_presses(now);
+    for (cwj_thread *each = watch.threads; each != NULL; each = each->next) {
+        *calls += __atomic_load_n(&each->exits.count, __ATOMIC_RELAXED);
+        if (!each->alive || (serial_of(each) == 0 && each->deadline.at == 0)) {
+            continue;
+        }
+        *busy = true;
+        if (serial_of(each) != 0) {
+            unsigned long long at = look_at_deadline(each, now);
+            next = at != 0 && at < next ? at : next;
+            look_at_press(each, now);
+        }
+    }
+    if (now > watch.met + FORGET_NS && now > watch.due + OTHERS_NS) {
+        watch.due = 0; /* calls inside the one that is meant may hide it for a while */
+    }
+    unsigned long long at = watch.due == 0 ? next : watch.due > now ? watch.due : now + AGAIN_NS;
+    return at < next ? at : next;
+}
+
+static void *
+run_watch(void *Py_UNUSED(nothing))
+{
+    unsigned long long looked = 0, before = 0, calls;
+    for (;;) {
+        bool busy;
+        unsigned long long now = tj_clock_ns();
+        pthread_mutex_lock(&watch.lock); /* fork() waits for it */
+        if (now - looked >= LOOK_NS) {
+            look_after_handlers();
+        }
+        unsigned long long next = look(now, &calls, &busy);
+        pthread_mutex_unlock(&watch.lock);
+        bool sleeps = !busy && calls == before && now - looked >= LOOK_NS;
+        if (now - looked >= LOOK_NS) {
+            looked = now;
+            before = calls;
+        }
+        __atomic_store_n(&cwj_watch_sleeps, sleeps, __ATOMIC_SEQ_CST);
+        tj_bell_wait(&watch.bell, sleeps ? 0 : next - now);
+    }
+    return NULL;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static void
+before_fork(void)
+{
+    pthread_mutex_lock(&watch.lock);
+}
+
+static void
+in_parent(void)
+{
+    pthread_mutex_unlock(&watch.lock);
+}
+
+/* Only the thread that forked exists here. */
+static void
+in_child(void)
+{
+    pthread_mutex_init(&watch.lock, NULL);
+    for (cwj_thread *each = watch.threads; each != NULL; each = each->next) {
+        each->alive = each->is_main = each == cwj_this_thread;
+        each->caller = NULL;
+    }
+    watch.started = false;
+    watch.bell = (tj_bell){0};
+    watch.seen = watch.pressed;
+    watch.due = 0;
+    cwj_watch_sleeps = 1;
+}
+
+static void
+end_thread(void *thread)
+{
+    pthread_mutex_lock(&watch.lock);
+    ((cwj_thread *)thread)->alive = false;
+    cwj_this_thread = NULL; /* another thread may get it */
+    pthread_mutex_unlock(&watch.lock);
+}
+
+static bool
+prepare(void)
+{
+    watch.prepared = watch.prepared || (pthread_key_create(&watch.key, end_thread) == 0 &&
+                                        tj_on_fork(before_fork, in_parent, in_child));
+    return watch.prepared;
+}
+
+/* Returns a cwj_thread that no thread uses, or NULL. */
+static cwj_thread *
+find_unused(void)
+{
+    cwj_thread *each = watch.threads;
+    while (each != NULL && each->alive) {
+        each = each->next;
+    }
+    if (each == NULL && (each = PyMem_RawCalloc(1, sizeof(*each))) != NULL) {
+        each->next = watch.threads;
+        __atomic_store_n(&watch.threads, each, __ATOMIC_RELEASE);
+    }
+    return each;
+}
+
+/* Starts to watch this thread. */
+static cwj_thread *
+begin_thread(void)
+{
+    cwj_thread *thread = find_unused();
+    if (thread == NULL || pthread_setspecific(watch.key, thread) != 0) {
+        return NULL;
+    }
+    thread->left = (cwj_left){0};
+    thread->deadline = (cwj_deadline){0};
+    thread->caller = NULL;
+    thread->exits.frame = NULL;
+    thread->exits.serial = 0;
+    thread->id = pthread_self();
+    thread->is_main = tj_is_first_thread();
+    thread->alive = true;
+    return thread;
+}
+
+cwj_thread *
+cwj_thread_wake(void)
+{
+    static const size_t stack = 1 << 20;
+    pthread_t id;
+    pthread_mutex_lock(&watch.lock);
+    if (cwj_this_thread == NULL && prepare()) {
+        cwj_this_thread = begin_thread();
+    }
+    if (watch.prepared && __atomic_exchange_n(&cwj_watch_sleeps, 0, __ATOMIC_SEQ_CST)) {
+        look_after_handlers();
+        watch.started = watch.started || tj_thread_start(&id, stack, false, run_watch, NULL) == 0;
+        tj_bell_ring(&watch.bell);
+    }
+    pthread_mutex_unlock(&watch.lock);
+    return cwj_this_thread;
+}
+
+void
+cwj_thread_help(cwj_thread *caller, unsigned long long shared)
+{
+    cwj_thread *thread = cwj_this_thread != NULL ? cwj_this_thread : cwj_thread_wake();
+    if (thread != NULL) {
+        pthread_mutex_lock(&watch.lock);
+        thread->caller = caller;
+        thread->shared = shared;
+        pthread_mutex_unlock(&watch.lock);
+    }
+}
+
+/* ---- after code was left -------------------------------------------------------------------- */
+
+void
+cwj_exits_open_or_leave(void *frame)
+{
+    cwj_thread *thread = cwj_this_thread;
+    cwj_exits_open(frame);
+    if (frame != NULL && is_meant(thread) && !thread->needs_gil) {
+        note_left(thread, NULL);
+#ifdef __SANITIZE_ADDRESS__
+        __asan_handle_no_return();
+#endif
+        tj_exits_leave(&thread->exits);
+    }
+}
+
+void
+cwj_restore_gil(PyThreadState *thread, bool held)
+{
+    bool holds = thread != NULL && cwj_current_state() == thread;
+    if (held && thread != NULL && !holds) {
+        PyEval_RestoreThread(thread);
+    } else if (!held && holds) {
+        PyEval_SaveThread();
+    }
+}
+
+void
+cwj_left_settle(bool held)
+{
+    cwj_restore_gil(PyGILState_GetThisThreadState(), held);
+}
+
+cwj_left
+cwj_left_take(void)
+{
+    cwj_left left = cwj_this_thread->left;
+    cwj_this_thread->left = (cwj_left){0};
+    return left;
+}
+
+bool
+cwj_left_begin(cwj_left *left)
+{
+    *left = cwj_left_take();
+    PyErr_Clear(); /* set by code that has been left since */
+    if (left->reason == CWJ_LEFT_BY_CTRL_C) { /* the next press is a first one */
+        pthread_mutex_lock(&watch.lock);
+        watch.seen = __atomic_load_n(&watch.pressed, __ATOMIC_ACQUIRE);
+        watch.due = 0;
+        pthread_mutex_unlock(&watch.lock);
+    }
+    return left->reason != CWJ_LEFT_BY_CTRL_C || PyErr_CheckSignals() == 0 ||
+           cwj_clear_expected(PyExc_KeyboardInterrupt, NULL);
+}
+
+void
+cwj_left_give(cwj_left left)
+{
+    if (cwj_this_thread != NULL) {
+        cwj_this_thread->left = left;
+    }
+}
+
+/* Raises the exception. what: "after Ctrl-C". */
+static void
+raise_left(PyObject *type, const char *who, PyObject *what, PyObject *place)
+{
+    if (what != NULL) {
+        cwj_refuse(who, type, "the C code was left %U, and memory that it had allocated is lost%U",
+                   what, place);
+        Py_DECREF(what);
+    }
+}
+
+void
+cwj_left_raise(const char *who, cwj_left left, PyObject *place)
+{
+    PyErr_Clear(); /* of finding the place: then the line is not known */
+    place = place != NULL ? place : PyUnicode_FromString("");
+    if (place == NULL) {
+        return;
+    }
+    if (left.reason == CWJ_LEFT_BY_DEADLINE) {
+        PyObject *seconds = PyFloat_FromDouble(cwj_this_thread->deadline.seconds);
+        raise_left(PyExc_TimeoutError, who,
+                   seconds == NULL ? NULL
+                                   : PyUnicode_FromFormat("at the deadline of %S s", seconds),
+                   place);
+        Py_XDECREF(seconds);
+    } else {
+        raise_left(PyExc_KeyboardInterrupt, who, PyUnicode_FromString("after Ctrl-C"), place);
+    }
+    Py_DECREF(place);
+}
+
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+PyDoc_STRVAR(enter_deadline_doc,
+             "enter_deadline(seconds, /)\n--\n\n"
+             "Begin a deadline of this thread, unless a nearer one is in force. Returns that\n"
+             "before, for leave_deadline().");
+
+static PyObject *
+exchange(cwj_deadline next)
+{
+    cwj_thread *thread = cwj_this_thread;
+    pthread_mutex_lock(&watch.lock);
+    cwj_deadline before = thread->deadline;
+    thread->deadline = next;
+    pthread_mutex_unlock(&watch.lock);
+    return Py_BuildValue("KKd", before.at, before.after, before.seconds);
+}
+
+static PyObject *
+enter_deadline(PyObject *Py_UNUSED(extension), PyObject *argument)
+{
+    double seconds = PyFloat_AsDouble(argument);
+    if (seconds == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    cwj_thread *thread = cwj_thread_wake();
+    if (thread == NULL) {
+        return PyErr_NoMemory();
+    }
+    unsigned long long at = tj_clock_ns() + (unsigned long long)(fmin(seconds, 1e9) * 1e9);
+    bool is_nearer = thread->deadline.at == 0 || at < thread->deadline.at;
+    PyObject *before =
+        exchange(is_nearer ? (cwj_deadline){at, thread->exits.count, seconds} : thread->deadline);
+    tj_bell_ring(&watch.bell);
+    return before;
+}
+
+PyDoc_STRVAR(leave_deadline_doc, "leave_deadline(before, /)\n--\n\nEnd a deadline of this thread.");
+
+static PyObject *
+leave_deadline(PyObject *Py_UNUSED(extension), PyObject *before)
+{
+    cwj_deadline deadline;
+    if (!PyArg_ParseTuple(before, "KKd:leave_deadline", &deadline.at, &deadline.after,
+                          &deadline.seconds)) {
+        return NULL;
+    }
+    cwj_thread *thread = cwj_this_thread;
+    PyObject *own = thread == NULL ? NULL : exchange(deadline);
+    if (own == NULL) {
+        return thread == NULL ? Py_NewRef(Py_None) : NULL;
+    }
+    Py_DECREF(own);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef cwj_deadline_functions[] = {
+    {"enter_deadline", enter_deadline, METH_O, enter_deadline_doc},
+    {"leave_deadline", leave_deadline, METH_O, leave_deadline_doc},
+    {NULL, NULL, 0, NULL},
+};

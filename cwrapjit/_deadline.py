@@ -1,0 +1,53 @@
+"""cwrapjit.deadline(): a limit for the time that compiled code may take."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from cwrapjit import _cwrapjit
+
+
+class deadline:
+    """`with cwrapjit.deadline(seconds):` raises TimeoutError if compiled code runs at that time.
+
+    The code is left wherever it is, as by Ctrl-C: in functions, kernels, graphs and functions of
+    library(source=), with the threads that help a call, but not in compiled libraries, NumPy or
+    Python. These are waited for; the next compiled code is then left at once. Memory that the C
+    code had allocated is lost, and outputs that were passed hold what was written so far.
+
+    seconds: from the begin of the block; any number above 0.
+
+    A deadline holds for calls by this thread that begin inside the block. Blocks nest: the
+    nearest deadline counts. One object serves one block at a time.
+
+    >>> import cwrapjit
+    >>> climb = cwrapjit.vectorize("double climb(double x) { while (x < 10) x *= 1; return x; }")
+    >>> with cwrapjit.deadline(0.1):
+    ...     climb(1.0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    TimeoutError: climb(): the C code was left at the deadline of 0.1 s, and memory that it had ...
+
+    Raises TypeError if `seconds` is no real number, ValueError if it is not above 0."""
+
+    def __init__(self, seconds: float) -> None:
+        if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+            raise TypeError(f"deadline(): wanted a number of seconds, got {type(seconds).__name__}")
+        if not seconds > 0:
+            raise ValueError(f"deadline(): wanted a number of seconds above 0, got {seconds}")
+        self.seconds = float(seconds)
+        self._before: tuple[int, int, float] | None = None
+
+    def __repr__(self) -> str:
+        return f"deadline({self.seconds:g})"
+
+    def __enter__(self) -> deadline:
+        if self._before is not None:
+            raise RuntimeError(f"{self!r} is in force already; each block needs one of its own")
+        self._before = _cwrapjit.enter_deadline(self.seconds)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        before, self._before = self._before, None
+        _cwrapjit.leave_deadline(before)
