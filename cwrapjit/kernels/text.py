@@ -6,6 +6,7 @@ leave them (directives.py). library() uses pycparser, and only takes OUT and INO
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -92,6 +93,7 @@ class Text:
         self.source, self.file = source, file
         self.include_dirs, self.macros = include_dirs, macros
         self.functions: list[TextFunction] = []
+        self.named: dict[str, TextFunction] = {}
         self.typedefs: dict[str, list[str]] = {}  # names of numbers -> the words of their types
         self.tagged = set(_TAGS)  # the words that begin structs, unions or enums
         self.names: set[str] = set()  # names that a second copy of the text would define twice
@@ -99,6 +101,7 @@ class Text:
         self.end = 0  # the end of the last function
         self.statement: Token | None = None  # the first one after that, which C does not allow
         self._early: list[Early] = []
+        self._items: list[list[Token]] = []  # the outermost declarations, up to their ; or }
         if "\0" in source:
             raise CompileError(f"{file}: the text has a NUL character")
         try:
@@ -203,23 +206,32 @@ class Text:
     def compiled(self, until: int | None = None) -> str:
         """Returns the text for C, without first dims that C does not accept, and without min() and max().
         until: the end of the declarations, where a body begins."""
-        parts, end = [], 0
-        for early in sorted(self._early, key=lambda each: each.token.at):
-            begin = early.dim[0].at
-            if not early.is_made and (until is None or begin < until):
-                parts.append(self.source[end:begin])
-                end = early.dim[-1].end
-                blank = "".join(c if c == "\n" else " " for c in self.source[begin:end])
-                parts += [early.c, blank[len(early.c) :] if "\n" not in blank else blank]
-        return "".join([*parts, self.source[end:]])
+        dims = [early for early in self.early_in_order() if until is None or early.dim[0].at < until]
+        return self.piece(dims, 0, len(self.source))
 
-    def instance(self, k: int = 0, apart: bool = True) -> str:
+    def early_in_order(self) -> list[Early]:
+        return sorted((each for each in self._early if not each.is_made), key=lambda each: each.dim[0].at)
+
+    def piece(self, dims: Sequence[Early], at: int, end: int) -> str:
+        """Returns a piece of compiled(). dims: those in it."""
+        parts = []
+        for early in dims:
+            begin = early.dim[0].at
+            parts.append(self.source[at:begin])
+            at = early.dim[-1].end
+            blank = "".join(c if c == "\n" else " " for c in self.source[begin:at])
+            parts += [early.c, blank[len(early.c) :] if "\n" not in blank else blank]
+        return "".join([*parts, self.source[at:end]])
+
+    def instance(self, k: int = 0, apart: bool = True, of: str = "") -> str:
         """Returns compiled(). For k > 0, macros give the definitions names of their own. With `apart`, macros
         also make pointers to outputs `restrict`, because calls refuse outputs that overlap. This leaves out
         functions that the text itself calls, and all functions of texts that include files other than C's
-        own, which may use the same names. Macros keep the user's lines and columns."""
-        apart = apart and all(_OF_C.fullmatch(each) for each in self.includes)
-        found = [each for each in self.functions if apart and each.name not in self.repeated]
+        own, which may use the same names. Macros keep the user's lines and columns. of: without functions
+        that this one does not need, so that the functions of a long text do not each compile all of it."""
+        apart = apart and self._includes_only_c
+        kept = self._parts.needed_by(of) if of else self.named.keys()
+        found = [self.named[each] for each in kept if apart and each not in self.repeated]
         found = [each for each in found if "#" not in self.source[each.at : each.head[-1].end]]
         heads = {each.name: f"({each.apart()})" for each in found if each.writes()}
         names = sorted(self.names & self.words) if k else sorted(heads)
@@ -228,7 +240,16 @@ class Text:
             for name in names
         )
         ends = "".join(f"\n#undef {name}" for name in names)
-        return f'{macros}#line 1 "{self.file}"\n{self.compiled()}{ends}\n'
+        text = self._parts.joined(kept) if of else f'#line 1 "{self.file}"\n{self.compiled()}'
+        return f"{macros}{text}{ends}\n"
+
+    @functools.cached_property
+    def _parts(self) -> Any:
+        return load("cwrapjit.kernels.parts").Parts(self, self._items, self._includes_only_c)
+
+    @property
+    def _includes_only_c(self) -> bool:
+        return all(_OF_C.fullmatch(each) for each in self.includes)
 
     @property
     def balanced(self) -> bool:
@@ -263,9 +284,11 @@ class Text:
                     else:
                         self.statement, self.end = None, item[-1].end
                         self._function(item[:-2])
+                    self._items.append(item)
                     begin, item = end + 1, []
             elif token.text == ";":
                 self._declaration(item, found[begin : end + 1])
+                self._items.append([*item, token])
                 begin, item = end + 1, []
             else:
                 item += found[at : end + 1]
@@ -308,8 +331,8 @@ class Text:
             self.typedefs[names[0]] = words[:-1]
 
     def _function(self, head: list[Token]) -> None:
-        opens = next((k for k, token in enumerate(head) if token.text == "("), 0)
-        if opens == 0 or head[opens - 1].kind != "word" or closes(head, opens) + 1 != len(head):
+        opens = opens_parameters(head)
+        if not opens:
             self._early += _early_dims(head)  # a function that returns a function, or parameters of old C
             return
         before = head[: opens - 1]
@@ -334,7 +357,7 @@ class Text:
             inner=inner,
             early=early,
         )
-        earlier = next((each for each in self.functions if each.name == made.name), None)
+        earlier = self.named.get(made.name)
         if earlier is not None:
             self.fail(
                 f"two functions are called {made.name}: the other one is in line {self.line(earlier.at)}",
@@ -342,6 +365,7 @@ class Text:
                 len(made.name),
             )
         self.functions.append(made)
+        self.named[made.name] = made
         self.names.add(made.name)
 
 
@@ -349,6 +373,12 @@ def shown(head: Sequence[Token]) -> str:
     """Formats tokens of a declaration as people write them."""
     text = " ".join(token.text for token in head)
     return re.sub(r" (?=[\[\](),])|(?<=[\[(*]) ", "", text)
+
+
+def opens_parameters(head: Sequence[Token]) -> int:
+    """Returns the index of the bracket of a function's parameters, which end the tokens; or 0."""
+    opens = next((k for k, token in enumerate(head) if token.text == "("), 0)
+    return opens if opens and head[opens - 1].kind == "word" and closes(head, opens) + 1 == len(head) else 0
 
 
 def _is_statement(item: Sequence[Token]) -> bool:

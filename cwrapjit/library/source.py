@@ -117,8 +117,8 @@ def refined(library: Core, found: FunctionDeclaration, own: dict[str, Any]) -> B
 
 def marks_of(text: Text, found: FunctionDeclaration) -> dict[str, Any]:
     """Returns out= and inout= by the marks; by position, as names may be macros."""
-    parameters = next((each.parameters for each in text.functions if each.name == found.name), [])
-    pairs = list(zip(found.parameters, parameters, strict=False))
+    function = text.named.get(found.name)
+    pairs = list(zip(found.parameters, function.parameters if function else [], strict=False))
     made = {
         intent: tuple(each.name for each, marked in pairs if marked.intent == intent)
         for intent in ("out", "inout")
@@ -128,7 +128,7 @@ def marks_of(text: Text, found: FunctionDeclaration) -> dict[str, Any]:
 
 def confirmation(text: Text, found: FunctionDeclaration, dtype_of: Callable[[Any], Any]) -> str:
     """Returns C text that does not compile if C's types differ from those read. dtype_of: of structs."""
-    function = next((each for each in text.functions if each.name == found.name), None)
+    function = text.named.get(found.name)
     if function is None:  # macros have made it
         return ""
     pairs = zip(function.parameters, found.parameters, strict=False)
@@ -349,7 +349,7 @@ class Broadcasting(Later):
             try:
                 by_name = TextSlice(self.library, self.found, self.own, self.found.name, name)
                 confirmed = confirmation(self.text, self.found, self.library.classes.dtype_of)
-                return by_name.define(self.text.instance() + confirmed)
+                return by_name.define(self.text.instance(of=self.found.name) + confirmed)
             except _cwrapjit.CompileError:  # the text does not compile there: use its code
                 pass
         return TextSlice(self.library, self.found, self.own, "", name).define()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import inspect
+import re
 import threading
 import warnings
 import weakref
@@ -510,6 +511,84 @@ def test_arrays_are_what_a_ufunc_takes() -> None:
     x = np.arange(8.0)
     refuses(ValueError, lambda: lib.smooth(x[:4], out=x[1:5]), "memory")
     assert lib.smooth(np.empty((3, 0))).shape == (3, 0)
+
+
+# ---- long texts -----------------------------------------------------------------------------------------
+
+
+def test_a_function_of_a_long_text_compiles_what_it_needs() -> None:
+    """Thus 1,000 first uses take 1,000 times as long as one, although each is a compilation of its own."""
+
+    def sources(n: int) -> list[str]:
+        """The functions call the one before, as far as a tenth one."""
+        bodies = [f"x + {1000 + k}" + f" + f{k - 1}(x)" * (k % 10 > 0) for k in range(n)]
+        declared = "".join(f"double f{k}(double x);\n" for k in range(n))
+        heads = (f"// one\ndouble f{k}(double x)" for k in range(n))
+        defined = "".join(f"{head} {{ return {body}; }}\n" for head, body in zip(heads, bodies, strict=True))
+        lib = library(f"#include <math.h>\n{declared}#define UNIT 1\n{defined}")
+        made = [lib.f3, lib.f7]
+        assert [each(np.array([0, 1.0])).tolist() for each in made] == [[4006, 4010], [8028, 8036]]
+        return [re.sub("#line.*", "", each.source) for each in made]
+
+    assert sources(10) == sources(300)
+
+
+PARTS = """
+static double half(double x);  // a declaration
+double one(double x) { return half(x) + 1001; }
+#define THREE 3
+double two(double x) { return THREE * x + 1002; }
+__attribute__((noinline)) double three(double x) { return two(x) + 1003; }
+static double half(double x)
+{
+#define LATER 2
+    return x / LATER + 1004;
+}
+double four(double x) { return LATER * x + 1005; }
+#define CALL five(x)
+double five(double x) { return x + 1006; }
+double six(double x) { return CALL + 1007; }
+#define BOTH(f, g) double f(double x) { return x + 1008; } double g(double x) { return x + 1009; }
+#define DEFINE(f, k) double f(double x) { return x + k; }
+BOTH(seven, eight)
+DEFINE(nine, 1010) DEFINE(ten, 1011)
+#if THREE == 3
+double eleven(double x) { return x + 1012; }
+#else
+double eleven(double x) { return x + 1013; }
+#endif
+typedef double (*function)(double);
+double twelve(double x) { function f = nine; return f(x) + 1014; }
+double last(const double x[n], double y, int n) { return x[n - 1] + y + 1015; }
+"""
+
+
+def test_which_functions_belong_to_one() -> None:
+    """Those that it names, those that macros name, and those that are not a piece of text of their own."""
+    lib, x = library(PARTS), np.array([2.0, 4.0])
+    always = {1004, 1006, 1008, 1009}  # has a directive, is named by a macro, shares a macro
+    always |= {1012, 1013}  # a condition leaves out one of them
+    for name, own, result in (
+        ("one", {1001}, 2006), ("two", {1002}, 1008), ("three", {1002, 1003}, 2011), ("four", {1005}, 1009),
+        ("five", set(), 1008), ("six", {1007}, 2015), ("seven", set(), 1010), ("eight", set(), 1011),
+        ("nine", {1010}, 1012), ("ten", {1011}, 1013), ("eleven", set(), 1014),
+        ("twelve", {1010, 1014}, 2026),
+    ):  # fmt: skip
+        f = getattr(lib, name)
+        assert f(x)[0] == result, name
+        assert {int(each) for each in re.findall(r"\b10[01]\d\b", f.source)} == always | own, name
+    assert lib.last(np.arange(3.0), 1) == 1018 and "1001" not in lib.last.source
+
+
+@pytest.mark.parametrize(
+    "more, call", [("#define PASTE(a, b) a##b", "PASTE(hyp, ot)(3, 4)"), ('#include "own.h"', "OWN")]
+)
+def test_names_that_a_text_does_not_show(more: str, call: str, tmp_path: Any) -> None:
+    """Macros that paste words, and those of included files, may name any function: here ours, not C's."""
+    (tmp_path / "own.h").write_text("#define OWN hypot(3, 4)\n")
+    text = "double hypot(double x, double y) { return 1 + x; }\ndouble f(double x) { return x + CALL; }"
+    lib = library(f"{more}\n{text}".replace("CALL", call), include_dirs=[tmp_path])
+    assert lib.f(np.ones(2)).tolist() == [5, 5]
 
 
 # ---- errors ---------------------------------------------------------------------------------------------
