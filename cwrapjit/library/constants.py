@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from cwrapjit._tokens import closes, code
+from cwrapjit._unsupported import built_for
 
 _LEVELS = {  # precedence
     op: level
@@ -20,6 +21,7 @@ _LEVELS = {  # precedence
     for op in ops.split()
 }
 _TRUTHS = ("==", "!=", "<", ">", "<=", ">=", "&&", "||")
+CHAR_IS_SIGNED = built_for()[0] == "x86_64"  # C's char
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
@@ -84,7 +86,7 @@ def character(text: str) -> int:
     except (TypeError, ValueError, OverflowError):
         raise NotConstant(f"{text} is no character") from None
     is_byte = escape is not None and not prefix and 128 <= value < 256
-    return value - 256 if is_byte else value  # char is signed
+    return value - 256 if is_byte and CHAR_IS_SIGNED else value
 
 
 def apply(op: str, a: int, b: int) -> int:

@@ -27,7 +27,7 @@ class Scalar:
     @property
     def field(self) -> str:
         """Returns the member of a slot that holds it."""
-        return _FIELDS.get(self.dtype, "i" if self.is_signed else "u")
+        return _FIELDS.get(self.dtype, "i" if self.dtype[:3] == "int" else "u")
 
     @property
     def is_integer(self) -> bool:
@@ -35,7 +35,8 @@ class Scalar:
 
     @property
     def is_signed(self) -> bool:
-        return self.dtype[:3] == "int"
+        """True for an integer that C lets be negative. The dtype of char is int8 on all machines."""
+        return self.dtype[:3] == "int" and (self.spelling != "char" or constants.CHAR_IS_SIGNED)
 
     @property
     def is_real(self) -> bool:

@@ -52,6 +52,26 @@ def lib() -> Any:
     return lib
 
 
+OF_CHAR = ["'\\377'", "'\\x80' < 0", "(char)200", "(char)200 > 100 ? 2 : 3"]
+
+
+def test_characters_in_constants_have_the_sign_that_c_gives_them() -> None:
+    wanted = from_c("".join(f"int f{k}(void) {{ return {each}; }}\n" for k, each in enumerate(OF_CHAR)))
+    lib = from_c("").declare("".join(f"enum {{ E{k} = {each} }};\n" for k, each in enumerate(OF_CHAR)))
+    lib.declare("#if '\\377' < 0\nenum { IS_SIGNED = 1 };\n#else\nenum { IS_SIGNED = 0 };\n#endif")
+    for k, each in enumerate(OF_CHAR):
+        assert getattr(lib, f"E{k}") == wanted.function(f"int f{k}(void)")(), each
+    assert lib.IS_SIGNED == lib.E1
+
+
+@pytest.mark.parametrize("signed, values", [(True, [-1, 1, -56, 3]), (False, [255, 0, 200, 2])])
+def test_the_sign_of_char_is_that_of_the_machine(monkeypatch: Any, signed: bool, values: list[int]) -> None:
+    """It is signed on x86-64 and unsigned on arm64."""
+    monkeypatch.setattr("cwrapjit.library.constants.CHAR_IS_SIGNED", signed)
+    lib = from_c("").declare("".join(f"enum {{ E{k} = {each} }};\n" for k, each in enumerate(OF_CHAR)))
+    assert [getattr(lib, f"E{k}") for k in range(len(OF_CHAR))] == values
+
+
 # ---- one character --------------------------------------------------------------------------------------
 
 
