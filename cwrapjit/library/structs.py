@@ -399,6 +399,7 @@ class _Maker:
         doc = doc or (cls.__doc__ if ctype in self.classes.described else "")
         before = {**vars(cls), "__name__": cls.__name__, "__qualname__": cls.__qualname__}
         cls.__cwrapjit_layout__.exchange(layout)
+        inside = self.classes.open.pop(ctype, None)  # from now on nothing but the body completes it
         try:
             for each, value in before.items():
                 if isinstance(value, Field):
@@ -409,9 +410,9 @@ class _Maker:
         except BaseException:
             cls.__cwrapjit_layout__.exchange(layout)
             _restore(cls, before)
+            if inside is not None:
+                self.classes.open[ctype] = inside
             raise
-        if not cls.__cwrapjit_layout__.automatic:
-            self.classes.open.pop(ctype, None)
 
     def _make(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Any:
         namespace: dict[str, Any] = {

@@ -436,7 +436,20 @@ def test_a_second_initialisation_is_refused(lib):
     refuses(ValueError, lambda: v.__init__(-1), "status 1")
     v.__init__(2)
     v.close()
-    refuses(TypeError, lambda: v.__init__(2), "initialised already")
+    refuses(TypeError, lambda: v.__init__(2), "this struct vec was freed")
+    gc.collect()
+    assert lib.live == 0
+
+
+@pytest.mark.row("G18")
+def test_an_instance_without_memory_is_not_initialised(lib):
+    """It was made when its type was opaque."""
+    assert lib.declare("struct vec; double vec_sum(const struct vec *v);").vec_sum
+    opaque = lib.vec
+    v = opaque.__new__(opaque)
+    assert make_vec(lib) is opaque
+    refuses(TypeError, lambda: v.__init__(2), "this struct vec has no memory")
+    assert opaque(2).n == 2
     gc.collect()
     assert lib.live == 0
 

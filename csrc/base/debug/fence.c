@@ -58,8 +58,9 @@ take_slot(void)
 static bool
 put_slot(const char *map)
 {
-    for (int i = 0; i < CHUNKS; i++) {
-        size_t k = ((uintptr_t)map - (uintptr_t)atomic_load(&chunks[i])) / slot_size;
+    char *chunk; /* after the first that is NULL, all are */
+    for (int i = 0; i < CHUNKS && (chunk = atomic_load(&chunks[i])) != NULL; i++) {
+        size_t k = ((uintptr_t)map - (uintptr_t)chunk) / slot_size;
         if (k < SLOTS) {
             atomic_fetch_and(&taken[i], ~(UINT64_C(1) << k));
             return true;

@@ -57,16 +57,20 @@ adopt(cwj_instance *self, PyObject *made)
     return 0;
 }
 
-/* Returns 1 with TypeError set if the instance is initialised or being initialised, else 0. */
+/* Returns 1 with TypeError set if the instance cannot be initialised now, else 0. */
 static int
 refuse_to_begin(cwj_instance *self, bool adopts)
 {
-    bool begun = self->stage == CWJ_INSTANCE_BEGUN;
-    if (!begun && self->stage == CWJ_INSTANCE_NEW && (adopts || self->memory != NULL)) {
+    if (self->stage == CWJ_INSTANCE_NEW && (adopts || self->memory != NULL)) {
         return 0;
     }
-    PyErr_Format(PyExc_TypeError, "this %U is %s already", self->layout->name,
-                 begun ? "being initialised" : "initialised");
+    PyErr_Format(PyExc_TypeError, "this %U %s", self->layout->name,
+                 self->stage == CWJ_INSTANCE_BEGUN    ? "is being initialised already"
+                 : self->stage == CWJ_INSTANCE_CLOSED ? "was freed: make a new one"
+                 : self->stage == CWJ_INSTANCE_NEW
+                     ? "has no memory, because it was made before its members were known: make a "
+                       "new one"
+                     : "is initialised already");
     return 1;
 }
 
