@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import io
+import pickle
 import sys
 import threading
 import warnings
@@ -28,6 +30,32 @@ def test_threads_do_each_slice_once_and_none_behind_the_array() -> None:
     for round in (1, 2, 3):
         f(x, out=x)
         assert (x == round).all() and not memory[20_000:].any()
+
+
+@pytest.mark.parametrize("own, other", [("q", "l"), ("Q", "L"), ("l", "q"), ("L", "Q")])
+def test_types_that_are_one_in_c_need_no_conversion(own: str, other: str) -> None:
+    """On 64-bit Linux, these are long and long long."""
+    f = wrap(((),), (), {np.dtype(own): "item__output() = item__a() + 1; return true;"}, cast="no")
+    assert f(np.arange(3, dtype=other)).tolist() == [1, 2, 3]
+
+
+def test_the_last_other_holder_of_an_environment_goes_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread, or the garbage collector, may end it while the next one is pickled."""
+    others = [wrap(((),), (), f"item__output() = item__a() + {k}; return true;") for k in range(2)]
+    last = others.pop()
+
+    class Holders(dict[bytes, Any]):
+        def setdefault(self, key: bytes, default: Any = None) -> Any:
+            found = super().setdefault(key, default)
+            if found:
+                others.clear()
+                gc.collect()
+            return found
+
+    monkeypatch.setattr("cwrapjit._travel._holders", holders := Holders())
+    pickle.dumps(others[0])
+    pickle.dumps(last)
+    assert not others and [[each() for each in known] for known in holders.values()] == [[last]]
 
 
 def test_an_argument_that_a_later_one_moves() -> None:

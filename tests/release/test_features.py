@@ -4,6 +4,7 @@ ARCHITECTURE.md shows, and that failures of Hypothesis in tests/corpus stay repa
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -199,3 +200,15 @@ def test_what_was_found_stays_repaired() -> None:
     assert len(random) > 10
     code, said = run(TESTS, random, CWRAPJIT_REPLAY="1")
     assert code == 0 and " deselected" in said, said
+
+
+def test_every_mutation_of_the_list_has_its_place() -> None:
+    """tools/mutate.py changes texts that are there once; who changes the code changes the list."""
+    root = TESTS.parent
+    listed = json.loads((root / "tools" / "mutations.json").read_text(encoding="utf-8"))
+    counts = {
+        each["id"]: (root / each["file"]).read_text(encoding="utf-8").count(each["old"]) for each in listed
+    }
+    assert len(counts) == len(listed), "an id is there twice"
+    assert {name: count for name, count in counts.items() if count != 1} == {}
+    assert all(each["old"] != each["new"] for each in listed)
