@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -130,6 +131,14 @@ def warn(messages: Sequence[_Message], behind: str = "") -> None:
     for message in messages:
         warning = _compile_warning(message, behind)
         warnings.warn_explicit(warning, CompileWarning, _decode(message[1]), message[2], module="cwrapjit")
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warns in the line of the user's code that has led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "cwrapjit":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def warn_of_errors(messages: Sequence[_Message]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from cwrapjit._cwrapjit import CompileWarning, Function
+from cwrapjit._errors import warn_user
 from cwrapjit._tokens import code, words
 from cwrapjit.kernels.parameters import Parameter, refuse_at
 
@@ -42,7 +42,7 @@ def warn_of_unset(who: str, outputs: Sequence[Parameter], texts: Iterable[str]) 
     for each in outputs:
         if each.name not in used:
             message = f"{who}: no text names the output {each.name!r}: nothing is written to it"
-            warnings.warn(CompileWarning(message), stacklevel=3)
+            warn_user(message, CompileWarning)
 
 
 def line_of(kind: str, name: str, inputs: str, outputs: str) -> str:

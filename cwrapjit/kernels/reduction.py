@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from cwrapjit._content import Travels, frozen
 from cwrapjit._cwrapjit import Function
+from cwrapjit._errors import warn_user
 from cwrapjit._foreign import plain
 from cwrapjit._imports import load
 from cwrapjit._options import OfReductions
@@ -327,7 +327,7 @@ class ReductionKernel(Travels):
             if self._texts.options.get("copies") == "warn":
                 lies = "" if value.flags.aligned else ", not aligned"
                 message = f"{self._who}: argument {names[k]!r} is copied: it is {value.dtype}{lies}"
-                warnings.warn(f"{message}; wanted {wanted[k]}", UserWarning, stacklevel=5)
+                warn_user(f"{message}; wanted {wanted[k]}")
             if k >= self.nin and value.dtype.newbyteorder("=") != wanted[k]:
                 return np.zeros_like(value, wanted[k], subok=False)
             return value.astype(wanted[k], subok=False)

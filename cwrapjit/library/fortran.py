@@ -12,7 +12,6 @@ import os
 import pathlib
 import re
 import tempfile
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from cwrapjit._cwrapjit import (
     library_symbol,
     wrap_function,
 )
+from cwrapjit._errors import warn_user
 from cwrapjit._imports import load
 from cwrapjit.library import fortran_data, fortran_elemental, fortran_procedures, fortran_write
 from cwrapjit.library.description import Function, Result
@@ -85,7 +85,7 @@ class _Unit:
         except NotImplementedError as error:
             message = f"{self.library.name}.{name}: {error}"
             self.made.unmapped[name] = str(error)
-            warnings.warn(message, stacklevel=5)
+            warn_user(message)
             self.made.functions[name] = _refusing(message)
             self.made.refused.add(name)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cwrapjit import _cwrapjit
+from cwrapjit._errors import warn_user
 from cwrapjit._imports import load
 from cwrapjit.library import types
 from cwrapjit.library.classes import Classes
@@ -208,10 +208,7 @@ class Core:
             self._map_again(self.declared.named(made))
             raise
         if (self.declared.known or self.declared.unread) and not named and not unread:
-            warnings.warn(
-                f"{self.name}.refine(): {pattern!r} is the name of no function that is declared so far",
-                stacklevel=3,
-            )
+            warn_user(f"{self.name}.refine(): {pattern!r} is the name of no function that is declared so far")
 
     def _map_again(self, declared: list[Known]) -> None:
         for _, _, attribute in declared:

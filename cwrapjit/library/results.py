@@ -8,10 +8,10 @@ it may point into (default: all possible ones); "instance": the object of the me
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from cwrapjit._errors import warn_user
 from cwrapjit._imports import load
 from cwrapjit.library import destructors, expressions, types
 from cwrapjit.library.description import Dim, Parameter, Result
@@ -244,10 +244,9 @@ def _targets(mapper: Mapper, detail: Any, target: Any) -> tuple[str, ...]:
     if not found:
         raise mapper.wrong(f"returns: no argument could own a pointer to {types.show(target)}")
     if len(found) > 1:
-        warnings.warn(
+        warn_user(
             f"{mapper.who}: the result may point into any of {', '.join(found)}: it keeps all of them "
-            f'(returns=(shape, "argument", name) names the right one)',
-            stacklevel=6,
+            f'(returns=(shape, "argument", name) names the right one)'
         )
     return tuple(found)
 

@@ -137,8 +137,20 @@ def test_refinements_that_do_not_fit(lib):
         refuses(error, why, lib.refine, pattern, **options)
     for name in ("v_sum", "v_mean", "v_add", "v_scale", "v_parts"):
         assert "Pointer" in str(getattr(lib, name).__signature__)
-    with pytest.warns(UserWarning, match=r"t\.refine\(\): 'u_\*' is the name of no function"):
+    with pytest.warns(UserWarning, match=r"t\.refine\(\): 'u_\*' is the name of no function") as found:
         lib.refine("u_*", out="x")
+    assert found[0].filename == __file__
+
+
+def test_warnings_name_the_users_line_whenever_a_function_is_mapped() -> None:
+    text = "const double *larger(const double *a, const double *b) { return *a > *b ? a : b; }"
+    head, options = text.partition("{")[0], {"returns": "argument"}
+    lib = from_c(text).declare(f"{head};")
+    with pytest.warns(UserWarning, match="the result may point into any of a, b") as found:
+        lib.function(head, **options)
+    with pytest.warns(UserWarning, match="the result may point into any of a, b") as later:
+        lib.refine("larger", **options)
+    assert [each.filename for each in (*found, *later)] == [__file__, __file__]
 
 
 # ---- dims --------------------------------------------------------------------------------------------
