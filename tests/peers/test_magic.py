@@ -812,6 +812,28 @@ def test_the_tour() -> None:
         assert not cell.get("outputs") and cell.get("execution_count") is None, "as git wants notebooks"
 
 
+def seen(outputs: list[Any]) -> list[Any]:
+    """Returns texts, and which pictures there are, without outputs that are empty."""
+    made = []
+    for each in outputs:
+        found = {"text": each.get("text", ""), **each.get("data", {})}
+        texts = {kind: "".join(text) for kind, text in found.items()}
+        made.append({kind: text if "text" in kind else "" for kind, text in texts.items() if text})
+    return [each for each in made if each]
+
+
+@pytest.mark.row("U02", "U10")
+def test_the_gallery_has_the_outputs_that_its_cells_give() -> None:
+    gallery = TOUR.with_name("gallery.ipynb")
+    cells = json.loads(gallery.read_text(encoding="utf-8"))["cells"]
+    stopped, outputs = run_notebook(str(gallery), stops=True)
+    assert not stopped
+    for cell, found in zip(cells, outputs, strict=True):
+        assert seen(cell.get("outputs", [])) == seen(found), cell["source"]
+    shown = [each for cell in cells for each in seen(cell.get("outputs", []))]
+    assert sum("image/png" in each for each in shown) == 3 and len(shown) == 8
+
+
 @pytest.mark.row("U02")
 @pytest.mark.parametrize(
     ("text", "line", "shown", "at", "bracket"),
