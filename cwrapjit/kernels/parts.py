@@ -22,7 +22,8 @@ class Parts:
     """Definitions and declarations of a text's functions, and the rest of the text, which all of them need.
 
     Any word may name a function, also in macros. If macros paste words, or if the text includes files other
-    than C's own, there may be names that the text does not show, so all of it is the rest."""
+    than C's own, there may be names that the text does not show, so all of it is the rest. So is a text that
+    counts its lines itself, as those of generators do."""
 
     def __init__(self, text: Text, items: Sequence[list[Token]], includes_only_c: bool) -> None:
         self._text = text
@@ -56,7 +57,10 @@ class Parts:
         return found
 
     def _cut(self, items: Sequence[list[Token]]) -> None:
-        marks = [each for each in tokens(self._text.source) if each.kind in ("#", "end")] if items else []
+        found = tokens(self._text.source) if items else []
+        if any(one.kind == "#" and _counts(other) for one, other in itertools.pairwise(found)):
+            items = ()
+        marks = [each for each in found if each.kind in ("#", "end")]
         lines = [each.at for each in marks]  # where directives begin and end
         at = behind = 0  # the ends of the last part and of the last item
         for item, following in itertools.zip_longest(items, items[1:]):
@@ -83,6 +87,10 @@ class Parts:
             line = f'#line {bisect_left(self._newlines, at) + 1} "{self._text.file}"\n{" " * column}'
             dims = self._dims[bisect_left(self._dims_at, at) : bisect_left(self._dims_at, end)]
             parts.append(Part(at, f"{line}{self._text.piece(dims, at, end)}\n", words(piece)))
+
+
+def _counts(directive: Token) -> bool:
+    return directive.text == "line" or directive.kind == "number"
 
 
 def _function(item: list[Token]) -> str:

@@ -591,6 +591,15 @@ def test_names_that_a_text_does_not_show(more: str, call: str, tmp_path: Any) ->
     assert lib.f(np.ones(2)).tolist() == [5, 5]
 
 
+@pytest.mark.parametrize("directive", ['#line 70 "own.y"', '# 70 "own.y"'])
+def test_lines_that_a_text_counts_itself(directive: str) -> None:
+    text = "double two(double x, int n)\n{\n    if (n) __builtin_trap(); return x;\n}\n"
+    lib = library(f"double one(double x) {{ return x; }}\n{directive}\n{text}", debug=True)
+    with pytest.raises(cwrapjit.Fault) as caught:
+        lib.two(1, 2)
+    assert (caught.value.filename, caught.value.lineno) == ("own.y", 72)
+
+
 # ---- errors ---------------------------------------------------------------------------------------------
 
 
