@@ -6,7 +6,6 @@ leave them (directives.py). library() uses pycparser, and only takes OUT and INO
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -102,6 +101,7 @@ class Text:
         self.statement: Token | None = None  # the first one after that, which C does not allow
         self._early: list[Early] = []
         self._items: list[list[Token]] = []  # the outermost declarations, up to their ; or }
+        self._parts: Any = None  # made for the first function that needs them
         if "\0" in source:
             raise CompileError(f"{file}: the text has a NUL character")
         try:
@@ -230,6 +230,8 @@ class Text:
         own, which may use the same names. Macros keep the user's lines and columns. of: without functions
         that this one does not need, so that the functions of a long text do not each compile all of it."""
         apart = apart and self._includes_only_c
+        if of and self._parts is None:
+            self._parts = load("cwrapjit.kernels.parts").Parts(self, self._items, self._includes_only_c)
         kept = self._parts.needed_by(of) if of else self.named.keys()
         found = [self.named[each] for each in kept if apart and each not in self.repeated]
         found = [each for each in found if "#" not in self.source[each.at : each.head[-1].end]]
@@ -242,10 +244,6 @@ class Text:
         ends = "".join(f"\n#undef {name}" for name in names)
         text = self._parts.joined(kept) if of else f'#line 1 "{self.file}"\n{self.compiled()}'
         return f"{macros}{text}{ends}\n"
-
-    @functools.cached_property
-    def _parts(self) -> Any:
-        return load("cwrapjit.kernels.parts").Parts(self, self._items, self._includes_only_c)
 
     @property
     def _includes_only_c(self) -> bool:
