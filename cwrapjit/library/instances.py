@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
+
+
+def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """The struct as a record array without dims, for np.asarray(): a view of its memory."""
+    return np.array(self._cwrapjit_view(), dtype, copy=copy)
+
+
+def be_no_number(self: Any) -> Any:
+    """NumPy asks for a number when it stores the struct as one item: it knows only tuples there."""
+    raise TypeError(
+        f"a {type(self).__name__} is no number; a[i] = np.asarray(x) stores it in an array of structs, and "
+        "np.stack(list) makes an array of several"
+    )
+
 
 fill_members = _cwrapjit.Initializer(None, False)
 

@@ -22,6 +22,8 @@ from cwrapjit.library import attributes, destructors, types
 from cwrapjit.library.classes import Classes
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.instances import (
+    as_array,
+    be_no_number,
     come_from_functions,
     fill_members,
     make_init,
@@ -152,9 +154,11 @@ def _add_members(library: Core, ctype: types.Struct, cls: Any, plans: list[dict[
     for plan in plans:
         of = cls if plan["of"] is ITSELF else plan["of"]
         setattr(cls, python_name(plan["name"]), Field(cls.__cwrapjit_layout__, **{**plan, "of": of}))
-    dtype = library.classes.dtypes.get(ctype)
-    if dtype is not None and "dtype" not in vars(cls):  # so np.zeros(3, cls) is an array of structs
-        cls.dtype = dtype
+    dtype = cls.__cwrapjit_layout__.dtype
+    if dtype is not None:
+        cls.__array__, cls.__float__, cls.__int__ = as_array, be_no_number, be_no_number
+        if "dtype" not in vars(cls):  # so np.zeros(3, cls) is an array of structs
+            cls.dtype = dtype
     type.__setattr__(cls, "__match_args__", tuple(python_name(plan["name"]) for plan in plans))
 
 
@@ -329,6 +333,7 @@ class _Maker:
         return Layout(
             ctype.name or ctype.label, "; ".join(map(plan_text, plans)), size, alignment, owner, made.address,
             needs_init, types.has_pointers(ctype), made.name, automatic, made.end, len(made.bound),
+            self.classes.dtypes.get(ctype) if size else None, any(map(_has_const, plans)),
         )  # fmt: skip
 
     def class_of(self, ctype: types.Struct, is_inside: bool) -> type[Instance]:
@@ -609,6 +614,11 @@ def end(library: Core, cls: type[Instance], found: FunctionDeclaration) -> Any:
     free.__qualname__ = f"{library.name}.{symbol}"
     free.__doc__ = f"Free a {cls.__name__} now; later calls with it raise. Twice does nothing."
     return free
+
+
+def _has_const(plan: Mapping[str, Any]) -> bool:
+    inside = plan["of"].__cwrapjit_layout__ if plan["kind"] == "inside" else None
+    return bool(plan["readonly"] or (inside is not None and inside.readonly))
 
 
 def _restore(cls: Any, before: Mapping[str, Any]) -> None:

@@ -231,6 +231,16 @@ take_one(cwj_library_frame *frame, int k)
     return status;
 }
 
+/* True if taking the argument may run Python code. The members of a tuple, which becomes a struct, may do so. */
+static bool
+may_run_python(const cwj_library_frame *frame, int k)
+{
+    cwj_role role = frame->function->parameters[k].role;
+    PyObject *given = cwj_library_given(frame, k);
+    bool is_struct = role == CWJ_HANDLE || role == CWJ_STRUCT;
+    return cwj_role_is(role, CWJ_PYTHON) || (is_struct && given != NULL && PyTuple_Check(given));
+}
+
 /* Takes pointers last: taking other arguments may run Python code, which may resize an array or free a C object. */
 static int
 take_all(cwj_library_frame *frame)
@@ -238,8 +248,7 @@ take_all(cwj_library_frame *frame)
     const cwj_library_function *function = frame->function;
     for (int last = 0; last < 2; last++) {
         for (int k = 0; k < function->nparameters; k++) {
-            bool late = !cwj_role_is(function->parameters[k].role, CWJ_PYTHON);
-            if (late == last && take_one(frame, k) < 0) {
+            if (may_run_python(frame, k) != last && take_one(frame, k) < 0) {
                 return -1;
             }
         }

@@ -405,7 +405,8 @@ cwj_library_drop(cwj_library_frame *frame)
     drop(frame, &function->result, frame->slots[0].p, NULL);
     for (int k = 0; k < function->nparameters; k++) {
         const cwj_parameter *p = &function->parameters[k];
-        drop(frame, p, frame->targets[k].p, frame->made[k]);
+        bool is_input = p->intent == CWJ_INTENT_IN; /* made of a record */
+        drop(frame, p, frame->targets[k].p, is_input ? NULL : frame->made[k]);
         if (p->role == CWJ_HANDLES && p->intent == CWJ_INTENT_OUT) {
             drop_list(frame, p, frame->made[k]);
         }

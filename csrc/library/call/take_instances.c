@@ -1,4 +1,5 @@
 /* take_instances.c: takes structs and handles as arguments, and protects them while C uses them. */
+#include "base/raised.h"
 #include "library/call/steps.h"
 #include "library/objects/looks.h"
 #include "library/objects/owners.h"
@@ -38,13 +39,44 @@ cwj_library_refuse_end(cwj_library_frame *frame, int k, const cwj_instance *self
                               self->layout->name, cwj_library_name(frame, k));
 }
 
+/* Takes a record or a tuple of members: an instance made of it replaces the argument in frame->given. Returns 0 if
+ * there is one now. */
+static int
+replace_record(cwj_library_frame *frame, int k, PyObject *object)
+{
+    const cwj_parameter *p = &frame->function->parameters[k];
+    PyObject *fault = NULL, *made = NULL;
+    if (!frame->strict || !PyTuple_Check(object)) {
+        made = cwj_instance_of_record(p->layout, object, cwj_is_written_memory(p), &fault);
+    }
+    if (made == NULL && fault != NULL) {
+        cwj_library_refuse_type(frame, k, "%U", fault);
+    } else if (made == NULL && !PyErr_Occurred()) {
+        cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+    } else if (made == NULL) { /* a member's fault */
+        cwj_raised_again(cwj_raised_take(),
+                         PyUnicode_FromFormat("%U: argument %U", frame->function->who,
+                                              cwj_library_name(frame, k)));
+    }
+    Py_XDECREF(fault);
+    if (made != NULL) {
+        frame->made[k] = frame->given[p->argument] = made;
+    }
+    return made == NULL ? -1 : 0;
+}
+
 int
 cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object)
 {
+    cwj_struct_layout *layout = frame->function->parameters[k].layout;
     void *pointer = NULL;
-    int fits = cwj_instance_pointer(frame->function->parameters[k].layout, object, &pointer);
+    int fits = cwj_instance_pointer(layout, object, &pointer);
     if (fits == 0) {
-        return cwj_library_refuse_type(frame, k, "%s", Py_TYPE(object)->tp_name);
+        if (replace_record(frame, k, object) < 0) {
+            return -1;
+        }
+        object = frame->made[k];
+        fits = cwj_instance_pointer(layout, object, &pointer);
     }
     if (fits > 0 && cwj_library_is_destructor(frame->function, object)) {
         return cwj_library_refuse_end(frame, k, (cwj_instance *)object);

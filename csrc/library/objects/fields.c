@@ -526,6 +526,29 @@ copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *va
     return status;
 }
 
+/* Copies a record or a tuple of members into a struct inside the struct. */
+static int
+write_record(const field_object *self, PyObject *instance, PyObject *value)
+{
+    PyObject *fault, *made = cwj_instance_of_record(self->of, value, false, &fault);
+    int status = -1;
+    void *from;
+    if (made != NULL) {
+        char *at = locate(self, instance); /* again: members of a tuple may run Python code */
+        if (at != NULL && cwj_instance_pointer(self->of, made, &from) > 0) {
+            status = copy_struct(self, at, instance, made, from);
+        }
+    } else if (fault != NULL) {
+        PyErr_Format(PyExc_TypeError, "Expected an argument of type %U for attribute %U, got %U",
+                     self->of->name, self->name, fault);
+    } else if (!PyErr_Occurred()) {
+        wrong_class(self, value);
+    }
+    Py_XDECREF(fault);
+    Py_XDECREF(made);
+    return status;
+}
+
 static int
 write_inside(const field_object *self, char *at, PyObject *instance, PyObject *value)
 {
@@ -533,7 +556,7 @@ write_inside(const field_object *self, char *at, PyObject *instance, PyObject *v
     int answer = cwj_instance_pointer(self->of, value, &from);
     return answer > 0   ? copy_struct(self, at, instance, value, from)
            : answer < 0 ? -1
-                        : wrong_class(self, value);
+                        : write_record(self, instance, value);
 }
 
 /* Keeps the value in place of the one that the pointer pointed to before. */

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "base/live.h"
+#include "library/objects/foreign_memory.h"
 #include "library/objects/looks.h"
 #include "library/objects/owners.h"
 #include "library/objects/references.h"
@@ -432,9 +433,35 @@ instance_init_subclass(PyObject *cls, PyObject *Py_UNUSED(unused))
     Py_RETURN_NONE;
 }
 
+/* ---- NumPy's view ------------------------------------------------------------------- */
+
+PyDoc_STRVAR(view_doc, "_cwrapjit_view($self, /)\n--\n\n"
+                       "The struct as an array without dims that looks into its memory.");
+
+static PyObject *
+instance_view(PyObject *op, PyObject *Py_UNUSED(unused))
+{
+    cwj_instance *self = (cwj_instance *)op;
+    const cwj_struct_layout *layout = self->layout;
+    if (cwj_instance_check(self) < 0) {
+        return NULL;
+    }
+    if (layout->descr == NULL) {
+        return PyErr_Format(PyExc_TypeError, "NumPy has no dtype for %U", layout->name);
+    }
+    PyObject *base = cwj_anchor_of(op);
+    PyObject *array =
+        cwj_array_over(layout->descr, 0, NULL, NULL, false, self->pointer, !layout->readonly, base);
+    if (array != NULL && cwj_looks_add(array, base, op, self->pointer) < 0) {
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
 static PyMethodDef instance_methods[] = {
     {"__init_subclass__", instance_init_subclass, METH_NOARGS | METH_CLASS, NULL},
     {"_cwrapjit_close", instance_close, METH_NOARGS, close_doc},
+    {"_cwrapjit_view", instance_view, METH_NOARGS, view_doc},
     {"__enter__", instance_enter, METH_NOARGS, NULL},
     {"__exit__", instance_exit, METH_VARARGS, NULL},
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},

@@ -97,6 +97,13 @@ void cwj_instance_free_memory(cwj_instance *self);
 /* Returns a new instance with zeroed memory of its own, *memory, for a struct by value. */
 PyObject *cwj_instance_empty(cwj_struct_layout *layout, void **memory);
 
+/* record.c: returns an instance for a value of the struct that is none: around the memory of a record (numpy.void, an
+ * array without dims) of its dtype, or a new one with the members of a tuple, whose conversion may run Python code.
+ * written: C may write there. Returns a new reference. NULL: with an exception; or with *fault, a new reference to a
+ * text of what the object is and why it does not fit; or with neither for all other objects. */
+PyObject *cwj_instance_of_record(cwj_struct_layout *layout, PyObject *object, bool written,
+                                 PyObject **fault);
+
 /* construct.c: initialises the instance args[0], once. function(*args) fills it; with adopts, function(*args[1:])
  * returns another instance, whose C object it takes over. nargs does not count keywords. Returns None, or NULL with an
  * exception set. */

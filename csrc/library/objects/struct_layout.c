@@ -17,6 +17,7 @@ layout_dealloc(PyObject *op)
     Py_CLEAR(self->free_name);
     Py_CLEAR(self->owner);
     Py_CLEAR(self->cls);
+    Py_CLEAR(self->descr);
     cwj_object_free(op);
 }
 
@@ -44,21 +45,36 @@ check_numbers(const cwj_struct_layout *self)
     return 0;
 }
 
+/* A mistake in cwrapjit.library must not lead to a view beyond the struct. */
+static int
+take_dtype(cwj_struct_layout *self, PyObject *dtype)
+{
+    if (dtype == Py_None) {
+        return 0;
+    }
+    if (!PyArray_DescrCheck(dtype) || PyDataType_REFCHK((PyArray_Descr *)dtype) ||
+        (size_t)PyDataType_ELSIZE((PyArray_Descr *)dtype) != self->size) {
+        return cwj_refuse_by(self->name, PyExc_ValueError, "%R is no dtype of it", dtype);
+    }
+    self->descr = (PyArray_Descr *)Py_NewRef(dtype);
+    return 0;
+}
+
 static PyObject *
 layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {
-        "name",         "fields",    "size",      "alignment", "owner",  "free", "needs_init",
-        "has_pointers", "free_name", "automatic", "end",       "nbound", NULL};
+    static char *names[] = {"name", "fields",     "size",         "alignment", "owner",
+                            "free", "needs_init", "has_pointers", "free_name", "automatic",
+                            "end",  "nbound",     "dtype",        "readonly",  NULL};
     cwj_struct_layout *self = (cwj_struct_layout *)type->tp_alloc(type, 0);
-    PyObject *name, *fields, *owner, *free_name = NULL;
+    PyObject *name, *fields, *owner, *free_name = NULL, *dtype = Py_None;
     unsigned long long address = 0, end = 0;
     Py_ssize_t size, alignment;
-    int needs_init = 0, has_pointers = 1, automatic = 0, nbound = 0;
-    if (self == NULL ||
-        !PyArg_ParseTupleAndKeywords(args, kwargs, "UUnnO|KppUpKi:Layout", names, &name, &fields,
-                                     &size, &alignment, &owner, &address, &needs_init,
-                                     &has_pointers, &free_name, &automatic, &end, &nbound)) {
+    int needs_init = 0, has_pointers = 1, automatic = 0, nbound = 0, readonly = 0;
+    if (self == NULL || !PyArg_ParseTupleAndKeywords(
+                            args, kwargs, "UUnnO|KppUpKiOp:Layout", names, &name, &fields, &size,
+                            &alignment, &owner, &address, &needs_init, &has_pointers, &free_name,
+                            &automatic, &end, &nbound, &dtype, &readonly)) {
         Py_XDECREF(self);
         return NULL;
     }
@@ -74,7 +90,8 @@ layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->needs_init = needs_init;
     self->has_pointers = has_pointers;
     self->automatic = automatic;
-    if (self->free_name == NULL || check_numbers(self) < 0) {
+    self->readonly = readonly;
+    if (self->free_name == NULL || check_numbers(self) < 0 || take_dtype(self, dtype) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -191,13 +208,16 @@ static PyMemberDef layout_members[] = {
     {"alignment", T_ULONG, offsetof(cwj_struct_layout, alignment), READONLY, "In bytes."},
     {"automatic", T_BOOL, offsetof(cwj_struct_layout, automatic), READONLY,
      "Nobody has described the type."},
+    {"dtype", T_OBJECT, offsetof(cwj_struct_layout, descr), READONLY, "NumPy's dtype, or None."},
+    {"readonly", T_BOOL, offsetof(cwj_struct_layout, readonly), READONLY, "A member is const."},
     {NULL, 0, 0, 0, NULL},
 };
 
 PyDoc_STRVAR(
     layout_doc,
     "Layout(name, fields, size, alignment, owner, free=0, needs_init=False,\n"
-    "       has_pointers=True, free_name='', automatic=False, end=0, nbound=0)\n--\n\n"
+    "       has_pointers=True, free_name='', automatic=False, end=0, nbound=0,\n"
+    "       dtype=None, readonly=False)\n--\n\n"
     "A C type behind a class. free: the address of a C function. end: that of\n"
     "void end(void *self, const cwj_slot *bound), which calls it with nbound more values.");
 

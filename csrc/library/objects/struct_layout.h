@@ -21,6 +21,8 @@ typedef struct cwj_struct_layout {
     bool needs_init; /* memory from Python is no object before the initialiser has run */
     bool has_pointers; /* a copy points to the same memory as the original */
     bool automatic; /* struct() and handle() have not described it; only declarations have */
+    PyArray_Descr *descr; /* owned: NumPy's dtype of it, or NULL if a member has none */
+    bool readonly; /* a member is const, so NumPy's views of it are read-only */
 } cwj_struct_layout;
 
 /* Returns the layout of a class that struct() or handle() made: a new reference, or NULL with TypeError set. */
