@@ -90,7 +90,9 @@ take_names(cwj_spec *spec, PyObject *module, PyObject *name)
     if (spec->tj.name == NULL) {
         return -1;
     }
-    spec->qualname = cwj_arena_format(&spec->arena, "%s%s%s", prefix, dot, spec->tj.name);
+    bool is_one = strcmp(prefix, spec->tj.name) == 0; /* "climb", not "climb.climb" */
+    spec->qualname = is_one ? spec->tj.name
+                            : cwj_arena_format(&spec->arena, "%s%s%s", prefix, dot, spec->tj.name);
     if (spec->qualname == NULL) {
         return -1;
     }

@@ -10,6 +10,7 @@ from typing import Any
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, structs_of
+from cwrapjit.library.names import qualified
 from cwrapjit.library.settings import Settings
 from cwrapjit.library.thunks import Unmapped, Writer
 from cwrapjit.library.types import Struct, show
@@ -68,7 +69,9 @@ class Code:
         is_inner = found.name in self.inner and not found.address
         if is_inner and (found.private or _cwrapjit.library_symbol(self.environment, found.name) is None):
             self.compile_inner(found)
-        return str(found.address or self.address(found.name, f"{self.name}.{found.name}()", function=True))
+        return str(
+            found.address or self.address(found.name, f"{qualified(self.name, found.name)}()", function=True)
+        )
 
     def take_inner(self, found: FunctionDeclaration) -> bool:
         """True if the text of source= stores this header function's address, which is then used."""

@@ -13,6 +13,7 @@ from cwrapjit import _cwrapjit
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.library import Core
+from cwrapjit.library.names import qualified
 from cwrapjit.library.options import Options, names_of
 from cwrapjit.library.signatures import shown
 from cwrapjit.library.thunks import Unmapped, Writer, array_length, call_of
@@ -116,9 +117,8 @@ class _Adapter:
         by_pointer = isinstance(ctype, types.Pointer)
         if name in self.out:
             if not by_pointer:
-                raise ValueError(
-                    f"{self.library.name}.{self.found.name}(): out= names {name}, which is no pointer"
-                )
+                who = qualified(self.library.name, self.found.name)
+                raise ValueError(f"{who}(): out= names {name}, which is no pointer")
             self.out.remove(name)
             self.give(name, local, known)
         else:
@@ -183,7 +183,9 @@ class _Adapter:
             self.types.append(self.writer.spell(each.type))
         result, keep = found.result, self.descriptor(found.result)
         spelled = self.writer.spell(result)
-        address = self.library.code.address(found.name, f"{self.library.name}.{found.name}()", function=True)
+        address = self.library.code.address(
+            found.name, f"{qualified(self.library.name, found.name)}()", function=True
+        )
         call = call_of(address, spelled, self.types, self.calls)
         if keep is not None:
             self.before.append(f"{spelled} cwj_r = {call};")

@@ -34,6 +34,7 @@ from cwrapjit.library.fortran_parse import parse
 from cwrapjit.library.fortran_text import HELPERS, INTERFACES, POINTER
 from cwrapjit.library.fortran_words import Derived, Routine
 from cwrapjit.library.library import Core
+from cwrapjit.library.names import qualified
 from cwrapjit.library.settings import Settings
 from cwrapjit.library.signatures import annotation, returns
 from cwrapjit.library.thunks import Thunk, Unmapped, Writer
@@ -83,7 +84,7 @@ class _Unit:
         except Unmapped as error:
             self.made.unmapped[name] = str(error)
         except NotImplementedError as error:
-            message = f"{self.library.name}.{name}: {error}"
+            message = f"{qualified(self.library.name, name)}: {error}"
             self.made.unmapped[name] = str(error)
             warn_user(message)
             self.made.functions[name] = _refusing(message)
@@ -267,7 +268,7 @@ class _Unit:
             if procedure.routine.generic.lower() == name.lower():  # it has no other public name
                 self.made.functions.pop(procedure.name, None)
         make = load("cwrapjit.library.interface").Interface
-        self.made.functions[name] = make(name, f"{self.library.name}.{name}", chosen, None)
+        self.made.functions[name] = make(name, qualified(self.library.name, name), chosen, None)
 
     def _class(self, k: int, derived: Derived) -> None:
         symbol = f"cwj_make{k}"
@@ -278,7 +279,7 @@ class _Unit:
         places = [place for place in self.places if place.derived is derived]
         holder: list[Any] = []
         cls = fortran_data.new_class(
-            derived, f"{self.library.name}.{derived.name}", layout, lambda: holder[0](), places
+            derived, qualified(self.library.name, derived.name), layout, lambda: holder[0](), places
         )
         self.made.classes[derived.name] = cls
         holder.append(
@@ -295,7 +296,7 @@ class _Unit:
             self.made.functions[name] = made
             return
         refused = procedure.refused
-        check = _strides_checked(f"{self.library.name}.{name}", refused) if refused else None
+        check = _strides_checked(qualified(self.library.name, name), refused) if refused else None
         self.made.functions[name] = self._wrap(
             procedure.symbol, name, procedure.arguments, parameters, procedure.result, doc, check=check
         )
@@ -303,7 +304,7 @@ class _Unit:
     def _converter(self, name: str, parameter: Any) -> Any:
         """Returns the converter of Python callables for a dummy procedure."""
         callbacks = load("cwrapjit.library.callbacks")
-        who = f"{self.library.name}.{name}(): argument {parameter.name}"
+        who = f"{qualified(self.library.name, name)}(): argument {parameter.name}"
         made = parameter.cls
         return callbacks.Converter(self.library, made.ctype, who, frozenset(), made.dims, False)
 
@@ -333,7 +334,7 @@ class _Unit:
             result.free = self.free
         thunk, address = self.addresses[symbol]
         made = Function(
-            name, f"{self.library.name}.{name}", doc, arguments, parameters, result, thunk, address,
+            name, qualified(self.library.name, name), doc, arguments, parameters, result, thunk, address,
             self.owner,
             keep_gil=bool(self.options.get("gil")),
             guard=self.library.code.environment if self.library.code.debug else None,

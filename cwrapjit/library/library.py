@@ -21,7 +21,7 @@ from cwrapjit.library.declarations import (
     structs_of,
 )
 from cwrapjit.library.declared import Declared, Known, Said
-from cwrapjit.library.names import attribute_name
+from cwrapjit.library.names import attribute_name, qualified
 from cwrapjit.library.options import OPTIONS, Options
 from cwrapjit.library.pieces import is_definition
 from cwrapjit.library.settings import Settings
@@ -102,7 +102,7 @@ class Core:
             made = self._make_specially(found, read)
             made = self.make(found, read) if made is None else self.keep(read.name or found.name, made)
         except Unmapped as reason:
-            who = f"{self.name}.{found.name}()"
+            who = f"{qualified(self.name, found.name)}()"
             if found.private or (found.variadic and read.varargs is None):
                 raise NotImplementedError(f"{who}: {reason}") from None
             raise TypeError(f"{who} has no mapping: {reason}") from None
@@ -237,8 +237,8 @@ class Core:
             self.add_declared(found, name or found.name, shape, readonly)
         except Unmapped as reason:
             if found.private:
-                raise NotImplementedError(f"{self.name}.{found.name}: {reason}") from None
-            raise TypeError(f"{self.name}.{found.name}: {reason}") from None
+                raise NotImplementedError(f"{qualified(self.name, found.name)}: {reason}") from None
+            raise TypeError(f"{qualified(self.name, found.name)}: {reason}") from None
 
     @property
     def mapped(self) -> list[str]:

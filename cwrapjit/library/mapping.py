@@ -19,7 +19,7 @@ from cwrapjit.library.check_option import Check
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
 from cwrapjit.library.library import Core
-from cwrapjit.library.names import python_name
+from cwrapjit.library.names import python_name, qualified
 from cwrapjit.library.options import Options, names_a_parameter, names_of
 from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data
@@ -58,11 +58,11 @@ class Mapper:
     def __init__(self, library: Core, declaration: FunctionDeclaration, options: Options) -> None:
         self.library = library
         self.options = options
-        self.who = f"{library.name}.{declaration.name}()"  # C's name, for errors in the declaration
+        self.who = f"{qualified(library.name, declaration.name)}()"  # C's name, for errors in the declaration
         self.declaration = declaration = varargs.give(
             library.declarations, self.who, declaration, options.varargs
         )
-        self.called = options.qualname or f"{library.name}.{options.name or declaration.name}"
+        self.called = options.qualname or qualified(library.name, options.name or declaration.name)
         self.slots = [
             Slot(each.name or f"arg{k + 1}", each.type) for k, each in enumerate(declaration.parameters)
         ]

@@ -21,3 +21,8 @@ def attribute_name(name: str) -> str:
     while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
         made += "_"
     return made
+
+
+def qualified(owner: str, name: str) -> str:
+    """Returns the name for messages: "gsl.hypot", but "climb" for climb of the library climb."""
+    return name if owner == name else f"{owner}.{name}"

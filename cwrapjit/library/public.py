@@ -12,7 +12,7 @@ from cwrapjit._content import Pickled
 from cwrapjit._cwrapjit import CompileWarning, LibraryFunction
 from cwrapjit._imports import load
 from cwrapjit.library.library import Core
-from cwrapjit.library.names import RESERVED
+from cwrapjit.library.names import RESERVED, qualified
 from cwrapjit.library.settings import Settings
 
 
@@ -225,7 +225,7 @@ class Library(Pickled):
 
         Returns the callable. Raises ValueError without functions, TypeError for other objects."""
         make = load("cwrapjit.library.interface").Interface
-        made = make(name, f"{self._core.name}.{name}", functions, doc)
+        made = make(name, qualified(self._core.name, name), functions, doc)
         self._core.journal.add("interface", (name, made.functions), {"doc": doc})
         return self._core.keep(name, made)
 

@@ -31,6 +31,7 @@ from cwrapjit.library.instances import (
 )
 from cwrapjit.library.library import Core
 from cwrapjit.library.members import ITSELF, Members, plan_text
+from cwrapjit.library.names import qualified
 from cwrapjit.library.options import encoding_of, names_of
 from cwrapjit.library.refine import parameter_names
 from cwrapjit.library.signatures import written
@@ -265,6 +266,9 @@ class _Maker:
             raise ValueError(f"{self.name}: {name!r} cannot be the name of a class; say name=")
         return name
 
+    def called(self, cls: type) -> str:
+        return qualified(self.name, cls.__name__)
+
     # ---- classes -----------------------------------------------------------------------------------
 
     def define(
@@ -448,7 +452,7 @@ class _Maker:
             for name, each in properties.items():
                 both = each if isinstance(each, (tuple, list)) and not _is_with_options(each) else (each,)
                 if not 1 <= len(both) <= 2:
-                    raise TypeError(f"{self.name}.{cls.__name__}: {name}: give a getter, or (getter, setter)")
+                    raise TypeError(f"{self.called(cls)}: {name}: give a getter, or (getter, setter)")
                 getter = self._callable(cls, both[0], name)
                 setter = self._callable(cls, both[1], name, replaces=True) if len(both) > 1 else None
                 self._put(cls, name, property(getter, setter, doc=getter.__doc__))
@@ -479,11 +483,9 @@ class _Maker:
 
     def _put(self, cls: type[Instance], name: str, what: Any) -> None:
         if not name.isidentifier() or keyword.iskeyword(name) or name in _RESERVED:
-            raise ValueError(f"{self.name}.{cls.__name__}: {name!r} cannot be the name of a method")
+            raise ValueError(f"{self.called(cls)}: {name!r} cannot be the name of a method")
         if isinstance(vars(cls).get(name), Field):
-            raise ValueError(
-                f"{self.name}.{cls.__name__}: {name} is a member already; name the method otherwise"
-            )
+            raise ValueError(f"{self.called(cls)}: {name} is a member already; name the method otherwise")
         setattr(cls, name, what)
 
     def _callable(
@@ -506,12 +508,12 @@ class _Maker:
         declared, given = (method[0], dict(method[1])) if _is_with_options(method) else (method, {})
         if not isinstance(declared, str):
             if not callable(declared):
-                raise TypeError(f"{self.name}.{cls.__name__}: a method is a C declaration, not {declared!r}")
+                raise TypeError(f"{self.called(cls)}: a method is a C declaration, not {declared!r}")
             return declared, given
         parsed = self.library.read(declared, cls.__name__)
         if len(parsed.functions) != 1 or parsed.variables:
             shown = " ".join(declared.split())
-            raise ValueError(f"{self.name}.{cls.__name__}: this should declare one function: {shown}")
+            raise ValueError(f"{self.called(cls)}: this should declare one function: {shown}")
         parsed.functions[0].text = written(declared)
         return parsed.functions[0], given
 
@@ -525,7 +527,7 @@ class _Maker:
         replaces: bool = False,
     ) -> Any:
         """Makes a C function a method. Without a name, it is C's name without the class's prefix."""
-        library, who = self.library, f"{self.name}.{cls.__name__}"
+        library, who = self.library, self.called(cls)
         if found.name == self.destructor.name:
             made = end(library, cls, found)
             made.__name__ = name or made.__name__
@@ -548,7 +550,7 @@ class _Maker:
             makes, options = self._makes_object(cls, found, names_of(rest.get("out", ())))
         if self.destructor.bound and makes not in ("pointer", "output"):
             raise ValueError(
-                f"{self.name}.{cls.__name__}: init: {self.destructor.name}() wants more than the object, and "
+                f"{self.called(cls)}: init: {self.destructor.name}() wants more than the object, and "
                 "only functions that return a pointer to a new one, or store one, can keep that"
             )
         for option in options.keys() & rest.keys() & {"out", "discard"}:
@@ -581,7 +583,7 @@ class _Maker:
             is_void = isinstance(result, types.Void)
             return "output", {"out": name, **({} if is_void else {"discard": "return"})}
         raise TypeError(
-            f"{self.name}.{cls.__name__}: init: {found.name}() neither fills a {cls.__name__}, as its first "
+            f"{self.called(cls)}: init: {found.name}() neither fills a {cls.__name__}, as its first "
             f"parameter, nor returns one, nor stores one in a {cls.__name__} **"
         )
 
@@ -593,25 +595,25 @@ def end(library: Core, cls: type[Instance], found: FunctionDeclaration) -> Any:
     """Makes a function that frees each object of a class once, instead of the C function for that."""
     destructor = destructors.of(cls)
     if not destructor.end:
-        destructors.check(found, f"{library.name}.{found.name}()")
+        destructors.check(found, f"{qualified(library.name, found.name)}()")
     layout, symbol = getattr(cls, "__cwrapjit_layout__"), found.name  # noqa: B009
 
     def free(*arguments: Any) -> None:
         if len(arguments) != destructor.count:
             raise TypeError(
-                f"{library.name}.{symbol}() takes {destructor.count} positional arguments but "
+                f"{qualified(library.name, symbol)}() takes {destructor.count} positional arguments but "
                 f"{len(arguments)} were given"
             )
         instance = arguments[destructor.place]
         if not isinstance(instance, Instance) or getattr(instance, "__cwrapjit_layout__", None) is not layout:
             raise TypeError(
-                f"{library.name}.{symbol}(): Expected an argument of type {cls.__name__}, "
+                f"{qualified(library.name, symbol)}(): Expected an argument of type {cls.__name__}, "
                 f"got {type(instance).__name__}"
             )
         instance._cwrapjit_close()
 
     free.__name__ = symbol
-    free.__qualname__ = f"{library.name}.{symbol}"
+    free.__qualname__ = qualified(library.name, symbol)
     free.__doc__ = f"Free a {cls.__name__} now; later calls with it raise. Twice does nothing."
     return free
 

@@ -10,6 +10,7 @@ from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.library import expressions, thunks, types
 from cwrapjit.library.library import Core, Variable
+from cwrapjit.library.names import qualified
 from cwrapjit.library.thunks import Unmapped
 
 
@@ -158,7 +159,7 @@ class FunctionVariable(_Variable):
 
 def make(library: Core, found: Any, shape: Any, readonly: bool) -> Any:
     """Makes the variable for a declaration. Raises Unmapped with a reason."""
-    who = f"{library.name}.{found.name}"
+    who = qualified(library.name, found.name)
     if found.private:
         raise Unmapped("it is private (static)")
     const = found.const or readonly
@@ -199,7 +200,7 @@ def make(library: Core, found: Any, shape: Any, readonly: bool) -> Any:
 def _pointer(
     library: Core, found: Any, ctype: types.Pointer, address: int, shape: Any, readonly: bool
 ) -> Any:
-    target, who = ctype.target, f"{library.name}.{found.name}"
+    target, who = ctype.target, qualified(library.name, found.name)
     if isinstance(target, types.Struct):
         return InstanceVariable(who, address, library.classes.of(target), True, library.code.lifetime)
     if isinstance(target, types.Scalar) and target.dtype and shape is not None:

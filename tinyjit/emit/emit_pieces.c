@@ -7,7 +7,7 @@
 
 void tj_emit_qualname(const tj_spec *spec, tj_text *out)
 {
-    if (spec->module)
+    if (spec->module && strcmp(spec->module, spec->name) != 0)
         tj_text_printf(out, "%s.", spec->module);
     tj_text_puts(out, spec->name);
 }
