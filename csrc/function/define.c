@@ -29,7 +29,7 @@ parse_arguments(cwj_arguments *arguments, PyObject *args, PyObject *kwargs)
         &arguments->name CWJ_POSITIONAL(TARGET) CWJ_BY_KEYWORD(TARGET) CWJ_OPTIONS(OPTION_TARGET));
 #undef OPTION_TARGET
 #undef TARGET
-    return parsed ? 0 : -1;
+    return parsed ? 0 : cwj_options_refuse("function()", kwargs, names);
 }
 
 /* Returns the docstring, a str or None: a new reference, or NULL with TypeError set. */

@@ -41,7 +41,7 @@ parse_init(PyObject *args, PyObject *kwargs, PyObject **name, PyObject **docstri
                                                   CWJ_OPTIONS(OPTION_TARGET));
 #undef OPTION_TARGET
 #undef BUILD_TARGET
-    return parsed ? 0 : -1;
+    return parsed ? 0 : cwj_options_refuse("module()", kwargs, names);
 }
 
 /* Sets name and docstring like a plain module. */

@@ -2,6 +2,7 @@
 #include "function/options.h"
 
 #include "base/config.h"
+#include "base/raised.h"
 #include "base/tuples.h"
 
 void
@@ -95,4 +96,26 @@ cwj_options_finish(cwj_options *options, cwj_module_state *state)
         options->optimize = CWJ_OPTIMIZE_OFF;
     }
     return 0;
+}
+
+int
+cwj_options_refuse(const char *who, PyObject *kwargs, char *const *names)
+{
+    if (kwargs == NULL || !PyErr_ExceptionMatches(PyExc_TypeError)) {
+        return -1;
+    }
+    PyObject *raised = cwj_raised_take(), *known = PyList_New(0), *done = NULL;
+    for (int i = 0; names[i] != NULL && known != NULL; i++) {
+        cwj_list_add(&known, PyUnicode_FromString(names[i]));
+    }
+    if (known != NULL) {
+        done = cwj_ask_python("cwrapjit._options", "check", "(sON)", who, kwargs, known);
+    }
+    if (done != NULL) { /* another fault */
+        cwj_raised_set(raised);
+        raised = NULL;
+    }
+    Py_XDECREF(raised);
+    Py_XDECREF(done);
+    return -1;
 }

@@ -43,6 +43,9 @@ typedef struct cwj_option_values {
 void cwj_options_init(cwj_options *options);
 /* Parses the passed values into options. Messages start with `who`. Returns 0, or -1 with TypeError or ValueError. */
 int cwj_options_update(cwj_options *options, const cwj_option_values *values, const char *who);
+/* After a failed parse: if kwargs have a name that `names`, which end with NULL, lack, raises the TypeError of all front
+ * ends for that. Returns -1. */
+int cwj_options_refuse(const char *who, PyObject *kwargs, char *const *names);
 /* Returns the options that were set, as function() takes them: a new dict, or NULL with an exception set. */
 PyObject *cwj_options_describe(const cwj_options *options);
 /* Fills in the process' defaults, which are checked like other values, and turns off options that debug excludes. */

@@ -9,6 +9,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any, Literal
 
 from cwrapjit._cwrapjit import Graph, compile_graph
+from cwrapjit._options import checked
 from cwrapjit.graph.base import check_flag
 from cwrapjit.graph.labels import is_showable
 from cwrapjit.graph.parties import takes_parameters
@@ -100,6 +101,7 @@ def read_graph(
     return kept, *parts, settings
 
 
+@checked("link()")
 def link(
     inputs: Iterable[Any],
     outputs: Any,

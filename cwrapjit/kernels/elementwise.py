@@ -12,7 +12,7 @@ import numpy as np
 from cwrapjit._content import Travels, frozen
 from cwrapjit._cwrapjit import Adapted, Dispatch, Function
 from cwrapjit._imports import load
-from cwrapjit._options import OfElements
+from cwrapjit._options import OfElements, check
 from cwrapjit.kernels import ctext
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels.numbers import array_of
@@ -188,9 +188,7 @@ class ElementwiseKernel(Travels, Dispatch):
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns what to call with arguments of these types."""
         who = self._who
-        for word in kwargs:
-            if word not in _CALL:
-                raise TypeError(f"{who} got an unexpected keyword argument {word!r}")
+        check(who, kwargs, _CALL)
         plain = self._plain(args, kwargs)
         return plain if plain is not None else self.resolved(args, kwargs, None)
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from cwrapjit._cwrapjit import CompileWarning, Function
 from cwrapjit._errors import warn_user
+from cwrapjit._options import check, unknown
 from cwrapjit._tokens import code, words
 from cwrapjit.kernels.parameters import Parameter, refuse_at
 
@@ -63,9 +64,9 @@ def read(
 ) -> dict[str, Any]:
     """Returns options of function(): those given by keyword, and the meaning of flags such as -DN=3."""
     for option in named:
-        if option not in known:
-            more = "; calls of the kernel have it" if option in _OF_CALLS else ""
-            raise TypeError(f"{kind}() got an unexpected keyword argument {option!r}{more}")
+        if option in _OF_CALLS:
+            raise unknown(f"{kind}()", option, (), "; calls of the kernel have it")
+    check(f"{kind}()", named, sorted(known))
     meant = _meant(flags, who)
     made = {**meant, **named}
     for each in meant.keys() & named.keys() & {"define_macros", "include_dirs"}:

@@ -18,6 +18,7 @@ from cwrapjit._errors import warn_user
 from cwrapjit._foreign import plain
 from cwrapjit._imports import load
 from cwrapjit._options import OfReductions
+from cwrapjit._options import unknown as wrong_option
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels import parameters, plan
 from cwrapjit.kernels.numbers import array_of
@@ -216,7 +217,7 @@ class ReductionKernel(Travels):
         if unknown:
             word = next(iter(unknown))
             more = ": identity= of the kernel says where it begins" if word == "initial" else ""
-            raise TypeError(f"{self._texts.who} got an unexpected keyword argument {word!r}{more}")
+            raise wrong_option(self._texts.who, word, _CALL, more)
         if dtype is None:
             arrays = args if out is None else (*args, out)
             run = self._plans.get(_key(arrays, len(args), axis, keepdims))

@@ -114,13 +114,15 @@ def _check(source: Any, name: Any, doc: Any, options: Mapping[str, Any]) -> None
             raise TypeError(f"vectorize(): {what} must be a str, not {type(value).__name__}")
     if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
         raise ValueError(f"vectorize(): name={name!r} is no name in Python")
+    if not options:
+        return
+    rule = load("cwrapjit._options")
     for option in options:
         if option in _SAID:
-            raise TypeError(f"vectorize() has no option {option}: the text says that; see function()")
+            raise rule.unknown("vectorize()", option, (), ": the text says that; see function()")
         if option in _OTHERS:
-            raise TypeError(f"vectorize() has no option {option}, which functions made by function() have")
-        if option not in load("cwrapjit._options").OfSlices.__optional_keys__:
-            raise TypeError(f"vectorize() got an unexpected keyword argument {option!r}")
+            raise rule.unknown("vectorize()", option, (), ", which functions made by function() have")
+    rule.check("vectorize()", options, sorted(rule.OfSlices.__optional_keys__ | {"name", "doc", "T"}))
 
 
 def _only_function(text: Text) -> TextFunction:

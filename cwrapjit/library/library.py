@@ -11,6 +11,7 @@ from typing import Any
 from cwrapjit import _cwrapjit
 from cwrapjit._errors import warn_user
 from cwrapjit._imports import load
+from cwrapjit._options import check
 from cwrapjit.library import types
 from cwrapjit.library.classes import Classes
 from cwrapjit.library.code import Code
@@ -117,7 +118,7 @@ class Core:
             raise TypeError(f"{self.name}.declare(): options must be a dict of dicts")
         if not isinstance(text, str):
             self.read(text, "declare")
-        self._read_options(shared)
+        check(f"{self.name}.declare()", shared, ("strip_prefix", "options", *OPTIONS))
         self.forget()
         self.values.texts += 1
         parsed, later = self.declarations.read_later(text, f"<{self.name}.declare>")
@@ -418,13 +419,8 @@ class Core:
         return parsed
 
     def _read_options(self, given: Mapping[str, Any]) -> Options:
-        try:
-            made = Options(**given)
-        except TypeError:
-            unknown = min(name for name in given if name not in OPTIONS)
-            raise TypeError(
-                f"{self.name}.function() has no option {unknown!r}; they are: {', '.join(OPTIONS)}"
-            ) from None
+        check(f"{self.name}.function()", given, OPTIONS)
+        made = Options(**given)
         made.gil = bool(made.gil or self.said.gil)
         return made
 

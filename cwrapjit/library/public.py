@@ -11,6 +11,7 @@ from cwrapjit import _cwrapjit
 from cwrapjit._content import Pickled
 from cwrapjit._cwrapjit import CompileWarning, LibraryFunction
 from cwrapjit._imports import load
+from cwrapjit._options import check, checked, unknown
 from cwrapjit.library.library import Core
 from cwrapjit.library.names import RESERVED, qualified
 from cwrapjit.library.settings import Settings
@@ -51,6 +52,7 @@ class Library(Pickled):
 
     _core: Core
 
+    @checked("library()")
     def __init__(
         self,
         name: str,
@@ -187,6 +189,7 @@ class Library(Pickled):
         self._core.journal.add("refine", (pattern,), {"replace": bool(replace), **options})
         return self
 
+    @checked("variable()")
     def variable(
         self, declaration: str, *, name: str | None = None, shape: Any = None, readonly: bool = False
     ) -> None:
@@ -251,13 +254,10 @@ class Library(Pickled):
 
         declaration, options: as there."""
         fortran = load("cwrapjit.library.fortran")
-        known = fortran.define.__kwdefaults__ or {}
-        for option in options:
-            if option not in known:
-                raise TypeError(
-                    f"{self._core.name}.fortran(): unknown option {option!r}, there are {', '.join(known)}; "
-                    "what is written, the declaration says: intent(out)"
-                )
+        who = f"{self._core.name}.fortran()"
+        for option in options.keys() & {"inout", "optional", "out"}:
+            raise unknown(who, option, (), ": the declaration says that, as in intent(out)")
+        check(who, options, fortran.define.__kwdefaults__)
         made = fortran.define(self._core, declaration, **options)
         self._core.journal.add("fortran", (declaration,), options)
         return made

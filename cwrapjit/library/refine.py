@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from cwrapjit._imports import load
+from cwrapjit._options import check
 from cwrapjit.library import types
 from cwrapjit.library.declarations import FunctionDeclaration
 from cwrapjit.library.options import (
@@ -119,10 +119,7 @@ def _check_options(who: str, options: Mapping[str, Any]) -> None:
             raise TypeError(
                 f"{who}: name= goes with one function: function(..., name=), or strip_prefix= of declare()"
             )
-        if option not in known:
-            near = load("difflib").get_close_matches(option, known, 1)
-            hint = f"; {near[0]}= is one" if near else ""
-            raise TypeError(f"{who} has no option {option!r}{hint}; they are: {', '.join(known)}")
+    check(who, options, [*known, "replace"])
 
 
 def _read(who: str, option: str, value: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from cwrapjit._cwrapjit import CompileError, Field, Instance, Layout
 from cwrapjit._imports import load
+from cwrapjit._options import checked
 from cwrapjit.library import attributes, destructors, types
 from cwrapjit.library.classes import Classes
 from cwrapjit.library.declarations import FunctionDeclaration
@@ -43,6 +44,7 @@ _RESERVED = frozenset({"referenced_objects", "__cwrapjit_layout__"})
 Method = Any  # a declaration, (declaration, options), or a callable
 
 
+@checked("struct()")
 def define_struct(
     library: Core,
     declaration: str | type,
@@ -101,6 +103,7 @@ def define_struct(
     return maker.define("struct()", ctype, name, said, init, methods, properties, free, doc, array)
 
 
+@checked("handle()")
 def define_handle(
     library: Core,
     declaration: str | type,

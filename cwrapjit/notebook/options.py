@@ -175,7 +175,9 @@ def read(parser: Any, line: str, magic: str) -> Options:
     except wrong as error:
         refuse(f"{error} ({magic}? tells the options)", magic)
     if others and others[0].startswith("-"):
-        refuse(f"there is no option {others[0]} ({magic}? tells them)", magic)
+        known = [flag for action in parser._actions for flag in action.option_strings]
+        near = load("cwrapjit._options").hint(others[0], known)
+        refuse(f"there is no option {others[0]}{near} ({magic}? tells them)", magic)
     if others:
         refuse(f"what is {others[0]!r}? The C text begins in the next line", magic)
     return Options(**vars(found))

@@ -440,3 +440,46 @@ def test_what_is_wrong_in_a_call() -> None:
     )
     for call, error, text in CALLS:
         says(error, lambda call=call: call(f), f"t.f(): {text}")
+
+
+@pytest.mark.quick
+@pytest.mark.row("S05")
+def test_wrong_options_name_the_nearest_right_one() -> None:
+    m, lib = cwrapjit.module("m"), cwrapjit.library("lib", source="typedef struct { int v; } s; int x;")
+    good: dict[str, Any] = {"signature": "x() -> y()", "Ccode_slice_eval": {float: NOTHING}}
+    for who, call, wrong, right in (
+        ("function()", lambda **o: cwrapjit.function("f", **good, **o), "thread", "threads"),
+        ("function()", lambda **o: m.function("f", **good, **o), "Ccode_validat", "Ccode_validate"),
+        ("module()", lambda **o: cwrapjit.module("m", **o), "sourced", "sources"),
+        ("vectorize()", lambda **o: cwrapjit.vectorize("int f(int x);", **o), "thread", "threads"),
+        ("library()", lambda **o: cwrapjit.library("lib", **o), "thread", "threads"),
+        ("lib.function()", lambda **o: lib.function("int f(void)", **o), "outs", "out"),
+        ("lib.declare()", lambda **o: lib.declare("int f(void);", **o), "strip_prefx", "strip_prefix"),
+        ("lib.refine()", lambda **o: lib.refine("*", **o), "broadcasts", "broadcast"),
+        ("lib.fortran()", lambda **o: lib.fortran("subroutine f()\nend", **o), "source", "sources"),
+        ("struct()", lambda **o: lib.struct("s", **o), "fre", "free"),
+        ("handle()", lambda **o: lib.handle("s *", **o), "method", "methods"),
+        ("variable()", lambda **o: lib.variable("int x", **o), "shap", "shape"),
+        ("link()", lambda **o: cwrapjit.link([], [], **o), "optimise", "optimize"),
+    ):
+        text = f"{who} got an unexpected keyword argument {wrong!r}; did you mean {right!r}?"
+        says(TypeError, lambda call=call, wrong=wrong: call(**{wrong: 1}), text)
+    text = "module() got an unexpected keyword argument 'x'; the options are: name, docstring, header,"
+    refuses(TypeError, lambda: cwrapjit.module("m", x=1), text)
+    refuses(TypeError, lambda: cwrapjit.module(3, threads=1), "name must be a str")
+    refuses(TypeError, lambda: cwrapjit.module("m", name="n"), "argument for module() given by name")
+
+
+@pytest.mark.quick
+def test_a_name_is_said_once() -> None:
+    f = cwrapjit.module("climb").function("climb", signature="x() -> y()", Ccode_slice_eval={float: NOTHING})
+    says(TypeError, lambda: f(), "climb(): missing required argument 'x' (position 1)")
+    assert repr(f).startswith("<cwrapjit.Function climb(x") and "climb.climb" not in f.source
+    source = "typedef struct { int a; } climb; int walk(climb c) { return c.a; }"
+    lib = cwrapjit.library("climb", source=source)
+    says(TypeError, lambda: lib.walk(), "climb.walk(): missing required argument 'c' (position 1)")
+    lib = cwrapjit.library("climb", source="void climb(int *x, int y) { *x = y; }")
+    says(TypeError, lambda: lib.climb(), "climb(): missing required argument 'x' (position 1)")
+    text = "double climb(const double x[m]) { return x[0]; }"
+    error = refuses(cwrapjit.CompileError, lambda: cwrapjit.vectorize(text), "climb(): m in a dim")
+    assert "climb.climb" not in str(error)

@@ -91,7 +91,14 @@ of("T x", "raw T y", "y[i] = _ind.foo()")
     ValueError: kernel(): operation: wanted _ind.size(), _ind.get()[axis] or _ind.ndim at position 7
     y[i] = _ind.foo() ^
 of("T x", loop_prp="")
-    TypeError: ElementwiseKernel() got an unexpected keyword argument 'loop_prp'
+    TypeError: ElementwiseKernel() got an unexpected keyword argument 'loop_prp'; the options are: cast,
+    copies,
+    debug, define_macros, fastmath, gil, include_dirs, inplace, libraries, library_dirs, optimize,
+    sources, threads, unordered
+of("T x", axis=0)
+    TypeError: ElementwiseKernel() got an unexpected keyword argument 'axis'; calls of the kernel have it
+of("T x", thread=3)
+    TypeError: ElementwiseKernel() got an unexpected keyword argument 'thread'; did you mean 'threads'?
 of("T x", options=("-lm",))
     ValueError: kernel(): options: '-lm' is not known; wanted -DNAME=VALUE, -IFOLDER, -ffast-math
 of("T x", options="-DA")
@@ -134,7 +141,8 @@ total(identity=[])
 DIFF(X)
     TypeError: diff(): wrong number of arguments: wanted 2 or 3, got 1
 DIFF(X, X, foo=1)
-    TypeError: diff() got an unexpected keyword argument 'foo'
+    TypeError: diff() got an unexpected keyword argument 'foo'; the options are: out, size, dtype, stream,
+    block_size
 DIFF(X, None)
     TypeError: diff(): 'y' is None
 DIFF(X, "text")
@@ -167,7 +175,10 @@ TOTAL(X, initial=3)
     TypeError: total() got an unexpected keyword argument 'initial': identity= of the kernel says
     where it begins
 TOTAL(X, where=X > 0)
-    TypeError: total() got an unexpected keyword argument 'where'
+    TypeError: total() got an unexpected keyword argument 'where'; the options are: axis, keepdims, out,
+    dtype, stream
+TOTAL(X, axes=0)
+    TypeError: total() got an unexpected keyword argument 'axes'; did you mean 'axis'?
 TOTAL(3.0)
     ValueError: Loop size is undecided: total(): at least one input that is not raw must be an array
 TOTAL(X, X, X)
@@ -217,13 +228,14 @@ vectorize("double psat(double T) { return T; }", T="f8")
 vectorize(f"double f({', '.join(f'double x{k}' for k in range(501))}) {{ return x0; }}")
     CompileError: f() has 501 parameters, 500 at most (<cwrapjit vectorize source>, line 1)
 vectorize(GOOD, signature="x() -> y()")
-    TypeError: vectorize() has no option signature: the text says that; see function()
+    TypeError: vectorize() got an unexpected keyword argument 'signature': the text says that; see function()
 vectorize(GOOD, windows={"x": (3,)})
-    TypeError: vectorize() has no option windows, which functions made by function() have
+    TypeError: vectorize() got an unexpected keyword argument 'windows', which functions made by function()
+    have
 vectorize(GOOD, thread=3)
-    TypeError: vectorize() got an unexpected keyword argument 'thread'
+    TypeError: vectorize() got an unexpected keyword argument 'thread'; did you mean 'threads'?
 vectorize(LARGER, thread=3)
-    TypeError: vectorize() got an unexpected keyword argument 'thread'
+    TypeError: vectorize() got an unexpected keyword argument 'thread'; did you mean 'threads'?
 vectorize(LARGER, threads=0)
     ValueError: larger(): threads must be 1 to 1024 or 'auto', not 0
 vectorize(LARGER, T="f9")

@@ -131,10 +131,9 @@ def test_options_that_fit_nothing(lib: Any) -> None:
     for options, error, message in OPTIONS:
         says(lib, F, options, error, f"t.f(): {message}")
         assert lib.function(F)(ar(3), ar(3), 1, "") == 3
-    for option in "surprise", "outs":
-        refuses(
-            TypeError, lambda o=option: lib.function(F, **{o: 1}), f"no option {option!r}; they are: name,"
-        )
+    for option, more in (("surprise", "the options are: name, doc, out,"), ("outs", "did you mean 'out'?")):
+        begins = f"t.function() got an unexpected keyword argument {option!r}; {more}"
+        refuses(TypeError, lambda o=option: lib.function(F, **{o: 1}), begins)
     refuses(
         AttributeError, lambda: lib.function(F, check="no_message"), "no symbol no_message in library 't'"
     )
