@@ -39,7 +39,7 @@ def checked(who: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A decorator: calls with unknown options raise unknown(). `who` is the function's name in messages."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        code = function.__code__  # type: ignore[attr-defined]
+        code = function.__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
         @functools.wraps(function)

@@ -7,7 +7,7 @@ import inspect
 import keyword
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,21 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cwrapjit import Pointer as _Pointer
 from cwrapjit._cwrapjit import Instance as _Instance
 
 _Text: TypeAlias = str | bytes | PathLike[str]
+_Writeable: TypeAlias = bytearray | memoryview | NDArray[Any]
+_Bytes: TypeAlias = str | bytes | np.void | _Writeable
 
 '''
 _KINDS = {"f": "float", "i": "int", "u": "int", "b": "bool", "c": "complex", "U": "str", "S": "bytes"}
 _ARRAY = re.compile(r"(\w+)\[[:.]")  # float64[:,:]
+_ITEMS = re.compile(r"(list|set|tuple)\[(.*?)(, \.\.\.)?\]")  # of containers
+_INOUT = re.compile(r"\binout (\w+)")
+# Types of arguments, by the word of an annotation.
+_TAKEN = {"str": "_Text", "bytes": "_Bytes", "bytearray": "_Writeable", "buffer": "_Writeable"}
+_TAKEN["ArrayLike"] = "ArrayLike"  # members of a struct
 _MEMBER = re.compile(r"(\w+)@\d+:(\w+):(\w*):")  # of Layout.fields
 
 
@@ -48,9 +56,10 @@ def write_stubs(module_or_library: Any, path: str | os.PathLike[str]) -> None:
     module_or_library: what module() or library() made.
     path: the file to write; an existing one is replaced.
 
-    Type checkers use it for the Python module of that name. Inputs are array-like. Results are arrays if
-    slices have dims, else Any, as they are scalars or arrays. Returns None. Raises TypeError for other
-    objects, OSError if the file cannot be written.
+    Type checkers use it for the Python module of that name. Inputs of functions that broadcast are
+    array-like; what is updated in place, and arrays of other functions of libraries, are arrays. Results are
+    arrays if slices have dims, else Any, as they are scalars or arrays. Returns None. Raises TypeError for
+    other objects, OSError if the file cannot be written.
     """
     is_library = isinstance(module_or_library, load("cwrapjit.library.public").Library)
     if not is_library and not isinstance(module_or_library, module):
@@ -64,13 +73,13 @@ def write_stubs(module_or_library: Any, path: str | os.PathLike[str]) -> None:
         names = module_or_library._core.attributes() | module_or_library._core.classes.enum_names()
     names = {each for each in names if each.isidentifier() and not keyword.iskeyword(each)}
     found = {name: getattr(module_or_library, name, None) for name in sorted(names) if name[:2] != "__"}
-    known = {name for name, each in found.items() if isinstance(each, type)}
+    known = {name: each for name, each in found.items() if isinstance(each, type)}
     lines = [line for name, each in found.items() if each is not None for line in _member(name, each, known)]
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join([_HEAD.format(name=module_or_library.__name__), *lines, ""]))
 
 
-def _member(name: str, value: Any, known: Collection[str]) -> Iterator[str]:
+def _member(name: str, value: Any, known: Mapping[str, type]) -> Iterator[str]:
     if isinstance(value, type) and issubclass(value, enum.Enum):
         yield f"class {name}(enum.IntEnum):"
         yield from (f"    {each} = {number.value}" for each, number in value.__members__.items())
@@ -85,7 +94,7 @@ def _member(name: str, value: Any, known: Collection[str]) -> Iterator[str]:
         yield f"{name}: {_word(type(value).__name__, (), '')}"
 
 
-def _inside(cls: Any, known: Collection[str]) -> Iterator[str]:
+def _inside(cls: Any, known: Mapping[str, type]) -> Iterator[str]:
     """Yields the members of a class for a struct or a handle."""
     for name, role, dtype in _MEMBER.findall(cls.__cwrapjit_layout__.fields):
         arrays = _array(dtype) if role == "array" else "Any"
@@ -98,16 +107,20 @@ def _inside(cls: Any, known: Collection[str]) -> Iterator[str]:
             yield f"def {name}{_signature(each, known, name)}: ..."
 
 
-def _signature(function: Any, known: Collection[str], method: str = "") -> inspect.Signature:
+def _signature(function: Any, known: Mapping[str, type], method: str = "") -> inspect.Signature:
     try:
         shown = inspect.signature(function)
-    except ValueError:  # raised for struct constructors, and for many of Python's own callables
+    except ValueError:  # raised for many of Python's own callables
         shown = inspect.signature(lambda *args, **kwargs: None)
     broadcasts = isinstance(function, (Function, Dispatch))
+    updated = _INOUT.findall(getattr(function, "signature", "")) if broadcasts else ()
     made = []
     for k, each in enumerate(shown.parameters.values()):
         said = "" if each.annotation is each.empty else str(each.annotation)
-        word = _input(each.kind, said) if broadcasts else _word(said, known, "None")
+        if broadcasts:
+            word = "NDArray[Any]" if each.name in updated else _input(each.kind, said)
+        else:
+            word = _taken(said, known) + " | None" * (each.default is None)
         kind = each.empty if method and k == 0 and each.kind != each.VAR_POSITIONAL else CText(word)
         has_default = each.default is not each.empty
         made.append(each.replace(annotation=kind, default=CText("...") if has_default else each.empty))
@@ -117,17 +130,30 @@ def _signature(function: Any, known: Collection[str], method: str = "") -> inspe
     return inspect.Signature(made, return_annotation=CText(given), __validate_parameters__=False)
 
 
+def _taken(said: str, known: Mapping[str, type]) -> str:
+    """Returns the Python type that a function of a library takes for one of our annotations."""
+    items = _ITEMS.fullmatch(said)
+    if items is not None:
+        item = "Any" if items[2] == "str" else _taken(items[2], known)
+        return f"{items[1]}[{item}{items[3] or ''}]"
+    if said in known:
+        return f"{said} | np.void" if hasattr(known[said], "__array__") else said
+    if said.startswith("Pointer"):
+        return "_Pointer | None"
+    return _TAKEN.get(said) or _word(said, known, "")
+
+
 def _word(said: str, known: Collection[str], null: str) -> str:
-    """Returns the Python type for one of our annotations; null: the type of a NULL of C."""
+    """Returns the Python type of a result or member; null: the type of a NULL of C."""
     if said[:1] == "(" and said[-1:] == ")":
         return f"tuple[{', '.join(_word(each, known, null) for each in arguments(said[1:-1]))}]"
     if said in known:
         return f"{said} | {null}" if null else said
     array = _ARRAY.match(said)
     if array is not None:
-        return "ArrayLike" if null == "None" else _array(array[1])
+        return _array(array[1])
     word = said if said == "None" else _KINDS.get(_dtype(said).kind, "Any")
-    return f"{'_Text' if null == 'None' else word} | {null}" if word == "str" and null else word
+    return f"{word} | {null}" if word == "str" and null else word
 
 
 def _dtype(name: str | None) -> np.dtype[Any]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
+from cwrapjit._signature import CText
+from cwrapjit.library.names import python_name
+from cwrapjit.library.signatures import WORDS
 
 
 def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -23,7 +27,31 @@ def be_no_number(self: Any) -> Any:
     )
 
 
-fill_members = _cwrapjit.Initializer(None, False)
+def make_fill(plans: Iterable[Mapping[str, Any]]) -> Any:
+    """Makes the __init__ that takes members, by position or by name."""
+    inspect = load("inspect")
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named = {python_name(each["name"]): _annotation(each) for each in plans}
+    first = "self_" if "self" in named else "self"
+    __init__: Any = _cwrapjit.Initializer(None, False)
+    __init__.__signature__ = inspect.Signature(
+        [
+            inspect.Parameter(first, inspect.Parameter.POSITIONAL_ONLY),
+            *(inspect.Parameter(name, kind, default=CText("..."), annotation=x) for name, x in named.items()),
+        ]
+    )
+    return __init__
+
+
+def _annotation(plan: Mapping[str, Any]) -> Any:
+    if plan["kind"] == "array":
+        return CText("ArrayLike")
+    word = {"buffer": "str", "string": "str"}.get(plan["kind"], "")
+    if plan["kind"] in ("scalar", "bits"):
+        word = WORDS.get(plan["dtype"], plan["dtype"])
+    elif plan["kind"] in ("inside", "pointer"):
+        word = getattr(plan["of"], "__name__", "")  # "" is the class itself
+    return CText(word) if word else load("inspect").Parameter.empty
 
 
 def come_from_functions(self: Any, /, *args: Any, **kwargs: Any) -> None:

@@ -11,13 +11,13 @@ from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Par
 from cwrapjit.library.description import Parameter, Result
 from cwrapjit.library.parser import text_of
 
-_WORDS = {"char": "str", "float64": "float", "intc": "int", "int64": "int", "complex128": "complex"}
+WORDS = {"char": "str", "float64": "float", "intc": "int", "int64": "int", "complex128": "complex"}
 
 
 def annotation(parameter: Parameter) -> str:
     """Returns the type of an argument for messages and signatures."""
     if parameter.role == "value":
-        return _WORDS.get(parameter.type, parameter.type)
+        return WORDS.get(parameter.type, parameter.type)
     if parameter.role == "status":
         return "int"
     if parameter.role in ("array", "data"):
@@ -27,7 +27,7 @@ def annotation(parameter: Parameter) -> str:
         order = ", order=F" if parameter.order == "F" and len(parameter.dims) > 1 else ""
         return f"{dtype}[{','.join(':' * len(parameter.dims))}{order}]"
     if parameter.role == "items":
-        word = _WORDS.get(parameter.type, parameter.type)
+        word = WORDS.get(parameter.type, parameter.type)
         for _ in parameter.dims:
             word = (
                 f"tuple[{word}, ...]"

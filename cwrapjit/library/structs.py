@@ -26,7 +26,7 @@ from cwrapjit.library.instances import (
     as_array,
     be_no_number,
     come_from_functions,
-    fill_members,
+    make_fill,
     make_init,
     without_end,
 )
@@ -288,7 +288,7 @@ class _Maker:
         with self.made(name, ctype, layout, doc) as cls:
             _add_members(library, ctype, cls, plans)
             if not said.has_init:
-                make = without_end if is_open else fill_members
+                make = without_end if is_open else make_fill(plans)
                 cls.__init__ = come_from_functions if is_handle else make
             self.finish(cls, ctype, init, methods, properties or {}, free)
         self.classes.described[ctype] = said
@@ -399,7 +399,7 @@ class _Maker:
         layout = self.layout(ctype, None, members.is_open, members, plans, automatic=True)
         with self.made(self.classes[ctype].__name__, ctype, layout, "") as cls:
             _add_members(self.library, ctype, cls, plans)
-            cls.__init__ = without_end if members.is_open else fill_members
+            cls.__init__ = without_end if members.is_open else make_fill(plans)
 
     @contextlib.contextmanager
     def made(self, name: str, ctype: types.Struct, layout: Layout, doc: str) -> Iterator[Any]:

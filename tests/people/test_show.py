@@ -670,12 +670,12 @@ def test_stubs_of_a_library(tmp_path: Path) -> None:
     text = (tmp_path / "geometry.pyi").read_text(encoding="utf-8")
     found = {getattr(each, "name", ""): ast.unparse(each) for each in ast.parse(text).body}
     wanted = {
-        "limits": "(p: point | None) -> tuple[float, int]",
+        "limits": "(p: point) -> tuple[float, int]",
         "pick": "(i: int) -> int",
-        "word": "(of: _Text | None) -> str | Any",
+        "word": "(of: _Text) -> str | Any",
         "none": "() -> int",
-        "find": "(other: hidden | None) -> hidden | Any",
-        "total": "(x: ArrayLike) -> float",
+        "find": "(other: hidden) -> hidden | Any",
+        "total": "(x: NDArray[np.float64]) -> float",
         "scale": "(x: ArrayLike, by: ArrayLike, *, out: Any=...) -> NDArray[np.float64]",
     }
     assert {name: found[name] for name in wanted} == {
@@ -688,6 +688,80 @@ def test_stubs_of_a_library(tmp_path: Path) -> None:
     assert found["color"] == "class color(enum.IntEnum):\n    RED = 0\n    GREEN = 5"
     for line in ("LIMIT: int", "NAME: str", "RED: int", "counter: int", "table: NDArray[np.float32]"):
         assert f"\n{line}\n" in text
+
+
+KINDS = """
+#include <stdint.h>
+typedef struct { double x; int n[2]; char name[4]; } point;
+typedef struct { double *data; int n; } vector;
+typedef struct { point at; vector of; } pair;
+int number(double x) { return 1; }
+int count(int x) { return 1; }
+int truth(_Bool x) { return 1; }
+int text(const char *x) { return 1; }
+int maybe(const char *x) { return 1; }
+int texts(const char *const *x, int n) { return 1; }
+int bytes(const void *x, size_t n) { return 1; }
+int room(void *x, size_t n) { return 1; }
+int array(const double *x, int n) { return 1; }
+int perhaps(const double *x, int n) { return 1; }
+int records(const point *x, int n) { return 1; }
+int listed(const double *x, int n) { return 1; }
+int tupled(const int *x, int n) { return 1; }
+int pointer(double *x) { return 1; }
+int record(const point *x) { return 1; }
+int value(point x) { return 1; }
+int other(const vector *x) { return 1; }
+int both(pair x) { return 1; }
+double broad(const double x[n], int n) { return 1; }
+void updated(INOUT double x[n], int n) { x[0] = 1; }
+"""
+
+
+@pytest.mark.row("S05")
+def test_stubs_say_what_is_taken(tmp_path: Path) -> None:
+    lib = cwrapjit.library("kinds", source=KINDS)
+    for pattern in ("array", "perhaps", "records", "bytes", "room", "texts", "listed", "tupled"):
+        container = {"listed": {"container": list}, "tupled": {"container": tuple}}.get(pattern, {})
+        lib.refine(pattern, dims={"x": "n"}, **container)
+    for declaration in ("int number(double x)", "int count(int x)", "int truth(_Bool x)"):
+        lib.function(declaration)  # the C function itself, which does not broadcast
+    lib.refine("maybe", optional="x")
+    lib.refine("perhaps", optional="x")
+    point, vector = lib.point(1, [2, 3], "ab"), lib.vector(np.ones(2), 2)
+    points = np.zeros(2, lib.point)
+    writeable = [bytearray(2), memoryview(bytearray(2)), np.zeros(2)]
+    values: dict[str, list[Any]] = {
+        "float": [1.5, 2], "int": [3], "bool": [True], "None": [None], "np.void": [points[0]],
+        "_Text": ["a", b"a", Path("a")], "_Bytes": ["a", b"a", points[0], *writeable], "_Writeable": writeable,
+        "NDArray[np.float64]": [np.ones(3)], "NDArray[Any]": [np.ones(3)], "list[Any]": [["a", b"b"]],
+        "list[float]": [[1.0, 2.0]], "tuple[int, ...]": [(1, 2)], "_Pointer": [cwrapjit.Pointer(np.ones(3))],
+        "point": [point], "vector": [vector], "pair": [lib.pair(point, vector)],
+        "ArrayLike": [[1.0, 2.0], np.ones(3), (1, 2)],
+    }  # fmt: skip
+    wrong = [None, "a", b"a", 1.5, [1.0], (1.0,), np.ones(3), point, vector, points[0], points, object()]
+    wrong += [bytearray(2), ["a"], np.ones(3, "i4")]
+    cwrapjit.write_stubs(lib, tmp_path / "kinds.pyi")
+    body = ast.parse((tmp_path / "kinds.pyi").read_text()).body
+    found = {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
+    assert len(found) == len([line for line in KINDS.splitlines() if line.endswith("}")])
+    for name, function in found.items():
+        words = ast.unparse(function.args.args[0].annotation).split(" | ")
+        taken = [value for word in words for value in values[word]]
+        if name == "records":
+            assert words == ["NDArray[Any]"]
+            taken = [points]
+        for value in taken:
+            assert getattr(lib, name)(value) in (1, None), (name, value)
+        for value in wrong:
+            if words != ["ArrayLike"] and not any(type(value) is type(each) for each in taken):
+                with pytest.raises((TypeError, ValueError)):
+                    print(name, words, repr(value), getattr(lib, name)(value))
+    text = (tmp_path / "kinds.pyi").read_text()
+    assert "def __init__(self, /, x: float = ..., n: ArrayLike = ..., name: _Text = ...) -> None" in text
+    assert "def __init__(self, /, at: point | np.void = ..., of: vector = ...) -> None" in text
+    assert str(inspect.signature(lib.point)) == "(x: float = ..., n: ArrayLike = ..., name: str = ...)"
+    assert str(inspect.signature(lib.pair)) == "(at: point = ..., of: vector = ...)"
 
 
 @pytest.mark.row("S05")
@@ -705,9 +779,9 @@ def test_stubs_of_a_module(tmp_path: Path) -> None:
     assert text.split("\n\n\n")[1].split("\n") == [
         "def generic(x: ArrayLike, y: ArrayLike, *, out: Any = ...) -> Any: ...",
         "number: float",
-        "def one(x: ArrayLike, y: ArrayLike, *, out: Any = ..., by: float = ..., label: _Text | None = ..., "
-        "n: int = ...) -> tuple[NDArray[np.float64], Any]: ...",
-        "def three(x: ArrayLike) -> None: ...",
+        "def one(x: ArrayLike, y: NDArray[Any], *, out: Any = ..., by: float = ..., "
+        "label: _Text | None = ..., n: int = ...) -> tuple[NDArray[np.float64], Any]: ...",
+        "def three(x: NDArray[Any]) -> None: ...",
         "def two(*, out: Any = ...) -> tuple[NDArray[Any]]: ...",
         "",
     ]
