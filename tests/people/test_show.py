@@ -733,7 +733,8 @@ def test_stubs_say_what_is_taken(tmp_path: Path) -> None:
     writeable = [bytearray(2), memoryview(bytearray(2)), np.zeros(2)]
     values: dict[str, list[Any]] = {
         "float": [1.5, 2], "int": [3], "bool": [True], "None": [None], "np.void": [points[0]],
-        "_Text": ["a", b"a", Path("a")], "_Bytes": ["a", b"a", points[0], *writeable], "_Writeable": writeable,
+        "_Text": ["a", b"a", Path("a")], "_Writeable": writeable,
+        "_Bytes": ["a", b"a", points[0], *writeable],
         "NDArray[np.float64]": [np.ones(3)], "NDArray[Any]": [np.ones(3)], "list[Any]": [["a", b"b"]],
         "list[float]": [[1.0, 2.0]], "tuple[int, ...]": [(1, 2)], "_Pointer": [cwrapjit.Pointer(np.ones(3))],
         "point": [point], "vector": [vector], "pair": [lib.pair(point, vector)],
