@@ -326,9 +326,17 @@ class ReductionKernel(Travels):
             if k >= self.nin and not value.flags.writeable:
                 raise ValueError(f"{self._who}: output {names[k]!r} is read-only")
             if self._texts.options.get("copies") == "warn":
-                lies = "" if value.flags.aligned else ", not aligned"
-                message = f"{self._who}: argument {names[k]!r} is copied: it is {value.dtype}{lies}"
-                warn_user(f"{message}; wanted {wanted[k]}")
+                why = "it is not aligned"  # worded as by note_copy() in match.c
+                if not value.dtype.isnative:
+                    why = f"it is {value.dtype}, in the other byte order"
+                elif value.dtype != wanted[k]:
+                    why = f"it is {value.dtype}, and C has {wanted[k]}"
+                cure = f"an aligned array avoids that ({names[k]!r} is {wanted[k]} in C)"
+                if k < self.nin:
+                    cure = f"np.array({names[k]}, '{wanted[k]}', order='C') before the calls copies it once"
+                kind = "argument" if k < self.nin else "output"
+                message = f"{self._who}: {kind} {names[k]!r} is copied in this call: {why}; {cure}"
+                warn_user(message)
             if k >= self.nin and value.dtype.newbyteorder("=") != wanted[k]:
                 return np.zeros_like(value, wanted[k], subok=False)
             return value.astype(wanted[k], subok=False)

@@ -259,16 +259,17 @@ def test_copies_are_counted_and_warned_of() -> None:
     assert f(x).tolist() == f(x[::-1])[::-1].tolist()  # a contiguous slice is used in place
     half = np.zeros(4, "f2")
     for given, why in (
-        (x[:, ::2], "it is float64, as it lies"),
+        (x[:, ::2], "its slices are not contiguous"),
         (x.astype(">f8"), "it is >f8, in the other byte order"),
-        (unaligned(x), "it is float64, not aligned"),
-        (half, "it is float16"),
+        (unaligned(x), "it is not aligned"),
+        (half, "it is float16, and C has float64"),
     ):
         with pytest.warns(
-            UserWarning, match=rf"sum\(\): argument 'x' is copied: {why}.*wanted float64 -> float64"
+            UserWarning,
+            match=rf"sum\(\): argument 'x' is copied in this call: {why}; np.array\(x, 'float64', order='C'\) before",
         ):
             f(given)
-    with pytest.warns(UserWarning, match="'output' is copied"):
+    with pytest.warns(UserWarning, match="output 'output' is copied in this call: it is complex128, and C has float64; an"):
         f(x, out=np.empty(3, complex))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -288,3 +289,7 @@ def test_explain_says_how_many_calls_copied() -> None:
     explained = f.explain()
     assert explained.copies == {"x": 3, "output": 1}
     assert "'x' was copied in 3 calls" in str(explained)
+    kernel = cwrapjit.ElementwiseKernel("double x, double y", "double z", "z = x + y")
+    kernel(x.astype("f4"), x)
+    kernel(x, x)
+    assert kernel.functions[0].explain().copies == {"x": 1}

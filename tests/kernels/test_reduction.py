@@ -354,9 +354,9 @@ def test_casts_and_copies_are_as_they_are_asked_for() -> None:
         warnings.simplefilter("error")
         assert told(x) == told(y) == 3
     for array, out, words in (
-        (x.astype(">f8"), None, "'x' is copied: it is >f8; wanted float64"),
-        (unaligned, None, "'x' is copied: it is float64, not aligned; wanted float64"),
-        (y, np.zeros((), "c16"), "'y' is copied: it is complex128; wanted float64"),
+        (x.astype(">f8"), None, "argument 'x' is copied in this call: it is >f8, in the other byte order; np.array"),
+        (unaligned, None, "argument 'x' is copied in this call: it is not aligned; np.array"),
+        (y, np.zeros((), "c16"), "output 'y' is copied in this call: it is complex128, and C has float64; an aligned"),
     ):
         for _ in range(2):  # the second call has a plan
             with pytest.warns(UserWarning, match=re.escape(words)) as caught:

@@ -420,6 +420,23 @@ check_single(const cwj_frame *frame, int k, int type_num)
     return fits ? 0 : -1;
 }
 
+/* Returns why operand k is copied: a new str, or NULL with an exception set. */
+static PyObject *
+reason_of_copy(const cwj_frame *frame, int k)
+{
+    PyArrayObject *array = frame->states[k].array;
+    PyArray_Descr *own = PyArray_DESCR(array);
+    PyArray_Descr *descr = descr_in_set(frame, frame->typeset_index, k);
+    if (!PyArray_ISNOTSWAPPED(array)) {
+        return PyUnicode_FromFormat("it is %S, in the other byte order", own);
+    }
+    if (descr != NULL && !type_equals(&frame->states[k], type_of(frame, k), descr)) {
+        return PyUnicode_FromFormat("it is %S, and C has %S", own, descr);
+    }
+    return PyUnicode_FromString(PyArray_ISALIGNED(array) ? "its slices are not contiguous"
+                                                         : "it is not aligned");
+}
+
 /* Counts a call that copies operand k, and warns if that is asked for. Returns 0, or -1 if the warning raises. */
 static int
 note_copy(const cwj_frame *frame, int k)
@@ -428,14 +445,25 @@ note_copy(const cwj_frame *frame, int k)
     if (!(frame->decl->flags & CWJ_WARN_COPIES)) {
         return 0;
     }
-    PyArrayObject *array = frame->states[k].array;
-    const char *why = !PyArray_ISNOTSWAPPED(array) ? "in the other byte order"
-                      : !PyArray_ISALIGNED(array)  ? "not aligned"
-                                                   : "as it lies";
-    return PyErr_WarnFormat(PyExc_UserWarning, 1,
-                            "%s(): argument '%s' is copied: it is %S, %s; wanted %s",
-                            frame->decl->qualname, name_of(frame, k), PyArray_DESCR(array), why,
-                            frame->decl->typesets[frame->typeset_index].name);
+    PyObject *why = reason_of_copy(frame, k), *cure = NULL;
+    PyArray_Descr *own = PyArray_DESCR(frame->states[k].array);
+    PyArray_Descr *descr = descr_in_set(frame, frame->typeset_index, k);
+    bool reads = frame->decl->operands[k].role == CWJ_IN;
+    int status = -1;
+    if (why != NULL) {
+        cure = PyUnicode_FromFormat(
+            reads ? "np.array(%s, '%S', order='C') before the calls copies it once"
+                  : "an aligned array whose slices are contiguous avoids that ('%s' is %S in C)",
+            name_of(frame, k), descr != NULL ? descr : own);
+    }
+    if (cure != NULL) {
+        status = PyErr_WarnFormat(PyExc_UserWarning, 1, "%s(): %s '%s' is copied in this call: %U; %U",
+                                  frame->decl->qualname, kind_of(frame, k), name_of(frame, k), why,
+                                  cure);
+    }
+    Py_XDECREF(why);
+    Py_XDECREF(cure);
+    return status;
 }
 
 /* True if an array may share memory with one that is written to, judged by bounds. */
