@@ -61,19 +61,17 @@ def c_types(declared: str) -> dict[str, CText]:
     return made
 
 
-def build_kernel(inputs: Sequence[str], outputs: Sequence[str], options: Sequence[str]) -> inspect.Signature:
-    """Inputs, and outputs that are passed, by position; options of calls by keyword."""
+def build_kernel(inputs: Sequence[Any], outputs: Sequence[Any], options: Sequence[str]) -> inspect.Signature:
+    """Inputs, and outputs that are passed, by position; options of calls by keyword. inputs, outputs: of
+    kernels.parameters.Parameter."""
     parameter = inspect.Parameter
-    taken: list[str] = []
-    for name in (*inputs, *outputs):
-        while keyword.iskeyword(name) or name in taken or name in options:
+    parameters: list[inspect.Parameter] = []
+    for k, each in enumerate((*inputs, *outputs)):
+        name, default = each.name, parameter.empty if k < len(inputs) else CText("...")
+        while keyword.iskeyword(name) or name in [other.name for other in parameters] or name in options:
             name += "_"
-        taken.append(name)
-    names = taken[: len(inputs)]
-    parameters = [parameter(name, parameter.POSITIONAL_ONLY) for name in names]
-    parameters += [
-        parameter(name, parameter.POSITIONAL_ONLY, default=CText("...")) for name in taken[len(inputs) :]
-    ]
+        kind = CText(f"{'raw ' * each.raw}{each.word}")
+        parameters.append(parameter(name, parameter.POSITIONAL_ONLY, default=default, annotation=kind))
     defaults = {"keepdims": False}
     parameters += [parameter(name, parameter.KEYWORD_ONLY, default=defaults.get(name)) for name in options]
     return inspect.Signature(parameters)

@@ -159,8 +159,7 @@ class ElementwiseKernel(Travels, Dispatch):
 
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__" and "params" in vars(self):
-                names = [[each.name for each in kind] for kind in (self.in_params, self.out_params)]
-                return load("cwrapjit._signature").build_kernel(*names, _CALL)
+                return load("cwrapjit._signature").build_kernel(self.in_params, self.out_params, _CALL)
             return kernel_options.missing(self, name)
 
     def _made_by(self) -> Any:

@@ -148,9 +148,8 @@ class ReductionKernel(Travels):
 
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__" and "_texts" in vars(self):
-                inputs = [each.name for each in self._texts.inputs[: self.nin]]
-                outputs = [each.name for each in self._texts.outputs]
-                return load("cwrapjit._signature").build_kernel(inputs, outputs, _CALL)
+                inputs = self._texts.inputs[: self.nin]
+                return load("cwrapjit._signature").build_kernel(inputs, self._texts.outputs, _CALL)
             return kernel_options.missing(self, name)
 
     def __repr__(self) -> str:

@@ -457,9 +457,9 @@ note_copy(const cwj_frame *frame, int k)
             name_of(frame, k), descr != NULL ? descr : own);
     }
     if (cure != NULL) {
-        status = PyErr_WarnFormat(PyExc_UserWarning, 1, "%s(): %s '%s' is copied in this call: %U; %U",
-                                  frame->decl->qualname, kind_of(frame, k), name_of(frame, k), why,
-                                  cure);
+        status = PyErr_WarnFormat(
+            PyExc_UserWarning, 1, "%s(): %s '%s' is copied in this call: %U; %U",
+            frame->decl->qualname, kind_of(frame, k), name_of(frame, k), why, cure);
     }
     Py_XDECREF(why);
     Py_XDECREF(cure);
