@@ -9,6 +9,7 @@
 #include "base/debug/fault.h"
 #include "base/environment.h"
 #include "base/errors.h"
+#include "base/extent.h"
 #include "base/leave.h"
 #include "base/live.h"
 #include "base/tokens.h"
@@ -84,6 +85,20 @@ lose(PyObject *Py_UNUSED(extension), PyObject *size)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(shares_memory_doc, "shares_memory(one, other, /)\n--\n\n"
+                                "Whether two arrays share memory, by the rule of all calls.");
+
+static PyObject *
+shares_memory(PyObject *Py_UNUSED(extension), PyObject *args)
+{
+    PyArrayObject *one, *other;
+    if (!PyArg_ParseTuple(args, "O!O!:shares_memory", &PyArray_Type, &one, &PyArray_Type, &other)) {
+        return NULL;
+    }
+    int shared = shares_exactly(one, other);
+    return shared < 0 ? NULL : PyBool_FromLong(shared);
+}
+
 static PyMethodDef extension_methods[] = {
     {"function", (PyCFunction)(void (*)(void))cwj_function, METH_VARARGS | METH_KEYWORDS,
      cwj_function_doc},
@@ -92,6 +107,7 @@ static PyMethodDef extension_methods[] = {
     {"optimizer", optimizer, METH_NOARGS, optimizer_doc},
     {"live", live, METH_NOARGS, live_doc},
     {"lose", lose, METH_O, lose_doc},
+    {"shares_memory", shares_memory, METH_VARARGS, shares_memory_doc},
     {"tokens", cwj_tokens, METH_O, cwj_tokens_doc},
     {NULL, NULL, 0, NULL},
 };

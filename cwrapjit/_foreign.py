@@ -1,4 +1,5 @@
-"""Calls functions with arguments that override __array_ufunc__: pandas columns, xarray's arrays."""
+"""Calls functions with arguments that override __array_ufunc__ (pandas columns, xarray's arrays), or with
+keywords of ufuncs."""
 
 from __future__ import annotations
 
@@ -8,6 +9,17 @@ from typing import Any
 import numpy as np
 
 _OURS = np.ndarray.__array_ufunc__
+_LAST = "put the axes of a slice last, with np.moveaxis()"
+# What to do without keywords of ufuncs (all are in bind.c).
+_WORDS = {
+    "where": "call f() on all slices, and choose with np.where()",
+    "dtype": "convert the arguments or the result with astype()",
+    "axis": _LAST,
+    "axes": _LAST,
+    "keepdims": "index the result with [..., None]",
+    "casting": "use cast= in the definition",
+    **dict.fromkeys(("order", "signature", "subok"), "convert the result"),
+}
 
 
 def plain(who: str, name: str, value: Any) -> Any:
@@ -30,17 +42,25 @@ def call(
     function: Any, names: Sequence[str], args: Sequence[Any], words: Mapping[str, Any], has_core: bool
 ) -> Any:
     """Calls f.ufunc if slices have no dims, which keeps labels, else the function with plain arrays."""
-    inputs = dict(zip(names, args, strict=False))
+    who = f"{function.__name__}()"
+    positional, outputs = args[: len(names)], args[len(names) :]
+    inputs = dict(zip(names, positional, strict=False))
     inputs.update((name, value) for name, value in words.items() if name in names)
     more = {name: value for name, value in words.items() if name not in names}
-    if not has_core and len(inputs) == len(names) and len(args) + len(words) == len(names) + len(more):
+    asked = next((word for word in more if word in _WORDS), None)
+    if not has_core and len(inputs) == len(names) and len(positional) + len(words) == len(names) + len(more):
         try:
             ufunc = function.ufunc
-        except AttributeError:  # slices use more of a call than a ufunc provides
-            pass
+        except AttributeError as error:  # slices use more of a call than a ufunc provides
+            if asked is not None:
+                raise TypeError(f"{who}: {asked}= is for f.ufunc: {error}") from None
         else:
-            return ufunc(*(inputs[name] for name in names), **more)
-    who = f"{function.__name__}()"
+            return ufunc(*(inputs[name] for name in names), *outputs, **more)
+    if asked is not None:
+        cure = _WORDS[asked]
+        if asked != "where" and hasattr(function, "ufunc"):
+            cure += ", or f.ufunc, which takes it"
+        raise TypeError(f"{who}: got an unexpected keyword argument {asked!r}; instead: {cure}")
     inputs = {name: plain(who, name, value) for name, value in words.items()}
     every = [*names, *map(str, range(len(names), len(args)))]
     return function(*(plain(who, name, each) for name, each in zip(every, args, strict=False)), **inputs)

@@ -27,11 +27,12 @@ class CText(str):
 def build(
     inputs: Sequence[str],
     extras: Sequence[tuple[str, str, str]],
-    has_outputs: bool,
+    noutputs: int,
     known: Mapping[str, Any] | None,
 ) -> inspect.Signature:
-    """Inputs by position or keyword, then out= and the extra arguments by keyword only. known: may contain
-    `_declared`, the C function that gives the types of inputs; None: no types are shown."""
+    """Inputs and one output by position or keyword, then the extra arguments, and `out` for several
+    outputs, by keyword only. known: may contain `_declared`, the C function that gives the types of inputs;
+    None: no types are shown."""
     parameter = inspect.Parameter
     kinds = c_types(known["_declared"]) if known and "_declared" in known else {}
     unknown = parameter.empty
@@ -39,11 +40,12 @@ def build(
         parameter(name, parameter.POSITIONAL_OR_KEYWORD, annotation=kinds.get(name.rstrip("_"), unknown))
         for name in inputs
     ]
-    if has_outputs:
-        parameters.append(parameter("out", parameter.KEYWORD_ONLY, default=None))
+    if noutputs:
+        kind = parameter.POSITIONAL_OR_KEYWORD if noutputs == 1 else parameter.KEYWORD_ONLY
+        parameters.append(parameter("out", kind, default=None))
     for name, text, c_type in extras:
-        kind = unknown if known is None else CText(c_type)
-        parameters.append(parameter(name, parameter.KEYWORD_ONLY, default=CText(text), annotation=kind))
+        shown = unknown if known is None else CText(c_type)
+        parameters.append(parameter(name, parameter.KEYWORD_ONLY, default=CText(text), annotation=shown))
     return inspect.Signature(parameters, return_annotation=kinds.get("return", unknown))
 
 

@@ -118,7 +118,7 @@ def _signature(function: Any, known: Mapping[str, type], method: str = "") -> in
     for k, each in enumerate(shown.parameters.values()):
         said = "" if each.annotation is each.empty else str(each.annotation)
         if broadcasts:
-            word = "NDArray[Any]" if each.name in updated else _input(each.kind, said)
+            word = "NDArray[Any]" if each.name in updated else _input(each, said)
         else:
             word = _taken(said, known) + " | None" * (each.default is None)
         kind = each.empty if method and k == 0 and each.kind != each.VAR_POSITIONAL else CText(word)
@@ -168,9 +168,9 @@ def _array(name: str) -> str:
     return f"NDArray[{f'np.{dtype.type.__name__}' if dtype.kind in 'biufc' else 'Any'}]"
 
 
-def _input(kind: Any, c_type: str) -> str:
+def _input(parameter: inspect.Parameter, c_type: str) -> str:
     """Returns the type of an input, out= or an extra argument of a broadcasting function."""
-    if kind != inspect.Parameter.KEYWORD_ONLY:
+    if parameter.name != "out" and parameter.kind != parameter.KEYWORD_ONLY:
         return "ArrayLike"
     if "*" in c_type:
         return "_Text | None" if "char" in c_type else "Any"

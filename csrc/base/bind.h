@@ -4,7 +4,8 @@
 
 /* Python.h comes before this file. */
 
-/* The parameters of a call: positional-only ones come first, keyword-only ones last. */
+/* The parameters of a call: positional-only ones come first, keyword-only ones last. Outputs may follow the positional
+ * ones; then the name after these stands for all outputs. */
 typedef struct cwj_signature_names {
     PyObject *const *first; /* interned str; None: positional-only */
     size_t step; /* bytes between two names, which may be members of structs */
@@ -12,6 +13,7 @@ typedef struct cwj_signature_names {
     void (*refuse)(const void *owner, PyObject *text); /* raises TypeError; the message names the
                                                           owner */
     const void *owner;
+    int noutputs; /* that may be positional */
 } cwj_signature_names;
 
 static inline PyObject *
@@ -31,13 +33,21 @@ cwj_refuse_call(const cwj_signature_names *names, PyObject *text)
     return -1;
 }
 
-/* Returns " (keyword-only: out, b)" or an empty str. */
+/* Returns the number of names that stand for positional arguments. */
+static inline int
+cwj_positional_names(const cwj_signature_names *names)
+{
+    return names->npositional + (names->noutputs > 0);
+}
+
+/* Returns " (keyword-only: a, b)" or an empty str. */
 static inline PyObject *
 cwj_keyword_only_text(const cwj_signature_names *names)
 {
     PyObject *text = PyUnicode_FromString("");
-    for (int i = names->npositional; i < names->count && text != NULL; i++) {
-        const char *joint = i == names->npositional ? " (keyword-only: " : ", ";
+    int first = cwj_positional_names(names);
+    for (int i = first; i < names->count && text != NULL; i++) {
+        const char *joint = i == first ? " (keyword-only: " : ", ";
         Py_SETREF(text, PyUnicode_FromFormat("%U%s%U%s", text, joint, cwj_name_at(names, i),
                                              i + 1 == names->count ? ")" : ""));
     }
@@ -47,7 +57,7 @@ cwj_keyword_only_text(const cwj_signature_names *names)
 static inline int
 cwj_refuse_count(const cwj_signature_names *names, Py_ssize_t given)
 {
-    int most = names->npositional;
+    int most = names->npositional + names->noutputs;
     PyObject *others = cwj_keyword_only_text(names), *text = NULL;
     if (others != NULL) {
         text =
@@ -110,16 +120,17 @@ cwj_bind_keyword(const cwj_signature_names *names, PyObject *name, PyObject *val
 }
 
 /* Stores the arguments of a vectorcall in values, which must all be NULL before. They are borrowed;
- * missing ones stay NULL. Returns 0, or -1 with an exception set. */
+ * missing ones stay NULL. Of positional outputs it stores the first. Returns 0, or -1 with an exception set. */
 static inline int
 cwj_bind(const cwj_signature_names *names, PyObject *const *args, Py_ssize_t npositional,
          PyObject *kwnames, PyObject **values)
 {
     Py_ssize_t nkeywords = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
-    if (npositional > names->npositional) {
+    int nnames = cwj_positional_names(names);
+    if (npositional > names->npositional + names->noutputs) {
         return cwj_refuse_count(names, npositional);
     }
-    for (Py_ssize_t i = 0; i < npositional; i++) {
+    for (Py_ssize_t i = 0; i < npositional && i < nnames; i++) {
         values[i] = args[i];
     }
     for (Py_ssize_t i = 0; i < nkeywords; i++) {

@@ -1,4 +1,4 @@
-/* foreign.c: calls with arguments that override NumPy's functions, such as pandas columns. */
+/* foreign.c: calls with arguments that override NumPy's functions, such as pandas columns, and with keywords of ufuncs. */
 #include "function/function.h"
 
 /* The value of cwj_runtime.foreign: cwrapjit/_foreign.py makes the call. */

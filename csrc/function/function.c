@@ -101,8 +101,8 @@ build_signature(const cwj_function_object *self, PyObject *known)
             &extras, i,
             Py_BuildValue("(sss)", extra->name, extra->default_value.text, extra->c_type));
     }
-    return cwj_ask_python("cwrapjit._signature", "build", "(NNOO)", inputs, extras,
-                          spec->noutputs > 0 ? Py_True : Py_False, known);
+    return cwj_ask_python("cwrapjit._signature", "build", "(NNiO)", inputs, extras, spec->noutputs,
+                          known);
 }
 
 /* inspect is slow to import, so this waits for the first use. */

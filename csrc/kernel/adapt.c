@@ -217,7 +217,7 @@ fill_inputs(adapted_object *self, call_parts *parts, PyObject *const *args, npy_
     return 0;
 }
 
-/* Sets out= of the function if the outputs are given. */
+/* Sets out= of the function if outputs are given; None stands for those that are not. */
 static int
 fill_out(const adapted_object *self, call_parts *parts, PyObject *const *args)
 {
@@ -235,10 +235,11 @@ fill_out(const adapted_object *self, call_parts *parts, PyObject *const *args)
         parts->out = Py_NewRef(args[first]);
         return 0;
     }
-    parts->out = PyTuple_New(count);
+    parts->out = PyTuple_New(self->nown);
     for (int j = 0, at = 0; j < self->noutputs && parts->out != NULL; j++) {
         if (!self->shared[j]) {
-            PyTuple_SET_ITEM(parts->out, at++, Py_NewRef(args[self->given[j]]));
+            PyObject *one = self->given[j] >= 0 ? args[self->given[j]] : Py_None;
+            PyTuple_SET_ITEM(parts->out, at++, Py_NewRef(one));
         }
     }
     return parts->out == NULL ? -1 : 0;
@@ -386,10 +387,9 @@ check_types(const adapted_object *self)
 static int
 check_sources(adapted_object *self)
 {
-    int nown = 0, ngiven = 0, wrong = 0;
+    int nown = 0, wrong = 0;
     for (int j = 0; j < self->noutputs; j++) {
         nown += !self->shared[j];
-        ngiven += !self->shared[j] && self->given[j] >= 0;
         wrong |= self->shared[j] && self->given[j] < 0 && self->size < 0;
     }
     for (int k = 0; k < self->ninputs; k++) {
@@ -397,8 +397,7 @@ check_sources(adapted_object *self)
                                                !self->shared[OUTPUT - self->inputs[k]]);
     }
     self->nown = nown;
-    wrong |= (ngiven != 0 && ngiven != nown) || (nown > 1 && !self->tuple_out) ||
-             (self->form == RETURNS_ONE && self->noutputs != 1);
+    wrong |= (nown > 1 && !self->tuple_out) || (self->form == RETURNS_ONE && self->noutputs != 1);
     if (wrong) {
         PyErr_SetString(PyExc_ValueError, "Adapted(): these sources are of no call");
         return -1;

@@ -196,12 +196,13 @@ class ElementwiseKernel(Travels, Dispatch):
     ) -> Any:
         """As resolve(), with no keywords but out= and size=; `chosen` gives the types of letters."""
         who = self._who
-        if len(args) not in (self.nin, self.nargs):
-            counts = f"{self.nin} or {self.nargs}" if self.nout else f"{self.nin}"
+        if not self.nin <= len(args) <= self.nargs:
+            counts = f"{self.nin} {'or' if self.nout == 1 else 'to'} {self.nargs}"
             raise TypeError(f"{who}: wrong number of arguments: wanted {counts}, got {len(args)}")
         words = list(kwargs)
         values = [*args, *kwargs.values()]
-        sources = list(range(len(args))) + [-1] * (self.nargs - len(args))
+        sources = [-1 if k >= self.nin and each is None else k for k, each in enumerate(args)]
+        sources += [-1] * (self.nargs - len(args))
         if "out" in kwargs:
             if len(args) > self.nin:
                 raise TypeError(f"{who}: outputs are given by position and as out, too")

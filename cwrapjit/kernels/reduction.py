@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from cwrapjit._content import Travels, frozen
-from cwrapjit._cwrapjit import Function
+from cwrapjit._cwrapjit import Function, shares_memory
 from cwrapjit._errors import warn_user
 from cwrapjit._foreign import plain
 from cwrapjit._imports import load
@@ -343,7 +343,7 @@ class ReductionKernel(Travels):
         def run(*values: Any) -> Any:
             made = list(values)
             for one, other in itertools.combinations(range(self.nin, len(made)), 2):
-                if np.shares_memory(made[one], made[other]):
+                if shares_memory(made[one], made[other]):
                     both = f"{names[one]!r} shares memory with output {names[other]!r}"
                     raise ValueError(f"{self._who}: output {both}; wanted separate arrays")
             for k in [k for k in range(len(made)) if not fits[k]]:
@@ -377,6 +377,8 @@ class ReductionKernel(Travels):
             given = list(out) if isinstance(out, (tuple, list)) else [out]
             if len(given) != nout:
                 raise ValueError(f"{who}: out has {len(given)} arrays; wanted {nout}")
+        if all(each is None for each in given):
+            return ()
         for each, parameter in zip(given, self._texts.outputs, strict=bool(given)):
             if not isinstance(each, np.ndarray) or isinstance(each, np.ma.MaskedArray):
                 raise TypeError(

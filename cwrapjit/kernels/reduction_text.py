@@ -431,7 +431,7 @@ class Family:
         optimize: str | None = None,
         behind_header: str = "",
     ) -> Function:
-        options = dict(self.texts.options)
+        options = {"cast": "safe", **self.texts.options}  # copies inputs that share memory with outputs
         if optimize:
             options["optimize"] = optimize
             options["threads"] = 1

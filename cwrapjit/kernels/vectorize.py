@@ -261,7 +261,8 @@ class Deduced(Travels, _cwrapjit.Dispatch):
         def __getattr__(self, name: str) -> Any:
             if name == "__signature__":
                 inputs = [each for each, _ in self._inputs]
-                return load("cwrapjit._signature").build(inputs, (), True, vars(self))
+                noutputs = self.signature.partition("->")[2].count("(")
+                return load("cwrapjit._signature").build(inputs, (), noutputs, vars(self))
             if not name.startswith("_") and hasattr(_cwrapjit.Function, name):
                 raise AttributeError(
                     f"{self._shared.name}(): .{name} is of types that are known: T=(...) says them in the "

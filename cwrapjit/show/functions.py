@@ -45,7 +45,7 @@ def duration(ns: int) -> str:
 
 
 def called(shown: Any) -> str:
-    """Returns the call, as "f(a, b, *, out=None)"."""
+    """Returns the call, as "f(a, b, out=None)"."""
     try:
         return f"{shown.__name__}{shown.__signature__}"
     except BLUNDERS:

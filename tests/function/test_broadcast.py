@@ -153,7 +153,8 @@ def test_no_inputs():
     out = np.full((2, 3, 3), 9.0)
     assert f(out=out) is out
     assert same(out, np.stack([np.eye(3)] * 2))
-    refuses(TypeError, lambda: f(1.0), "t.f", "takes 0 positional", "1 was given")
+    refuses(TypeError, lambda: f(1.0), "t.f", "'output'", "after the 0 inputs", "got float")
+    refuses(TypeError, lambda: f(out, None), "t.f", "takes 1 positional argument but 2 were given")
 
 
 @pytest.mark.row("N06i")

@@ -49,8 +49,8 @@ def test_the_seeds_example() -> None:
     assert f(x, y, out=out, scale_string="2") is out and out.tolist() == [28, 76]
     for given in ({}, {"scale": 3.0}):
         says(RuntimeError, lambda given=given: f(x, y, **given), "The 'scale_string' argument is required")
-    refuses(TypeError, lambda: f(x, x, 2.0), "t.inner", "takes 2 positional", "3 were given")
-    refuses(TypeError, lambda: f(x, x, None, 2.0), "t.inner", "takes 2 positional", "4 were given")
+    refuses(TypeError, lambda: f(x, x, 2.0), "t.inner", "output", "after the 2 inputs", "got float")
+    refuses(TypeError, lambda: f(x, x, None, 2.0), "t.inner", "takes 3 positional", "4 were given")
     refuses(TypeError, lambda: f(x, x, scale_string="1", scail=3), "t.inner", "scail")
 
 
@@ -380,11 +380,12 @@ def test_what_does_not_fit_is_refused_in_the_same_words(make: Callable[[], Any],
     f = make()
     assert f(y=1.0, x=3.0) == f(3.0, y=1.0) == f(3.0, 1.0) == 2.0
     call, wanted = REFUSED[fault]
-    others = " (keyword-only: out)" if make is function_of_slices and fault == "too many" else ""
+    if make is function_of_slices and fault == "too many":  # an output may follow the inputs
+        call, wanted = lambda f: f(1.0, 2.0, None, 3.0), "takes 3 positional arguments but 4 were given"
     error = refuses(TypeError, lambda: call(f), wanted)
     who, _, text = str(error).partition("(): ")
     assert who in ("t.f", "graph")
-    assert text == wanted + others
+    assert text == wanted
 
 
 @pytest.mark.row("N18")

@@ -306,13 +306,25 @@ x4 = ar(4)
 odd = np.zeros(33, np.uint8)[1:].view(np.float64)
 FIT, WANT = "no type set fits:", "wanted (float64, float64 -> float64)"
 OUT, RIGHT = "output 'output'", "argument 'right' with shape"
+WANTED = "wanted a NumPy array, in out or after the 2 inputs"
 CALLS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda f: f.inner(), TypeError, "missing required argument 'left' (position 1)"),
     (lambda f: f.inner(x4), TypeError, "missing required argument 'right' (position 2)"),
     (
-        lambda f: f.inner(x4, x4, x4),
+        lambda f: f.inner(x4, x4, None, x4),
         TypeError,
-        "takes 2 positional arguments but 3 were given (keyword-only: out)",
+        "takes 3 positional arguments but 4 were given",
+    ),
+    (
+        lambda f: f.inner(x4, x4, 4),
+        TypeError,
+        f"{OUT}: {WANTED}, got int",
+    ),
+    (lambda f: f.inner(x4, x4, ar(), out=ar()), TypeError, "got multiple values for argument 'out'"),
+    (
+        lambda f: f.inner(x4, x4, out=(ar(), ar())),
+        ValueError,
+        "out: wanted 1 array, one for each output, got 2",
     ),
     (lambda f: f.inner(x4, x4, middle=1), TypeError, "got an unexpected keyword argument 'middle'"),
     (lambda f: f.inner(x4, x4, left=1), TypeError, "got multiple values for argument 'left'"),
@@ -346,7 +358,7 @@ CALLS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
         f"argument 'left': 9007199254740993 is not exact in float64; {WANT}",
     ),
     (
-        lambda f: f.inner(x4, np.ma.array(x4)),
+        lambda f: f.inner(x4, np.ma.array(x4, mask=[0, 0, 1, 0])),
         TypeError,
         "argument 'right' is a masked array, whose mask would be lost; wanted a plain array, for "
         "instance right.filled(...)",
@@ -357,7 +369,7 @@ CALLS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
         "argument 'left' is not aligned in memory for dtype float64; wanted an aligned array, for "
         "instance x.copy()",
     ),
-    (lambda f: f.inner(x4, x4, out=3.0), TypeError, f"{OUT}: wanted a NumPy array in out, got float"),
+    (lambda f: f.inner(x4, x4, out=3.0), TypeError, f"{OUT}: {WANTED}, got float"),
     (
         lambda f: f.inner(x4, x4, out=np.zeros(()).astype(int)),
         TypeError,
@@ -415,12 +427,13 @@ CALLS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (
         lambda f: (lambda x: f.inner(x, x4, out=x[0, :2]))(ar(2, 4)),
         ValueError,
-        f"{OUT} shares memory with argument 'left'; wanted separate arrays",
+        f"{OUT} shares memory with argument 'left'; wanted separate arrays "
+        '(cast="safe" copies the argument)',
     ),
     (
         lambda f: f.both(x4, x4, out=[1.0, 2.0]),
         TypeError,
-        "output 'output0': wanted a NumPy array in out, got float",
+        f"output 'output0': {WANTED}, got float",
     ),
 ]
 

@@ -156,9 +156,12 @@ def test_out_of_a_wrong_shape(outer, shape):
 
 
 @pytest.mark.row("N35")
-@pytest.mark.parametrize("out", [3.0, [0.0, 0.0], "text", {}, (np.zeros(2),), np.float64(3)])
+@pytest.mark.parametrize("out", [3.0, [0.0, 0.0], "text", {}, np.float64(3)])
 def test_out_must_be_an_array(inner, out):
-    refuses(TypeError, lambda: inner(ar(3), ar(2, 3), out=out), "t.f", "out", type(out).__name__)
+    for call in (lambda: inner(ar(3), ar(2, 3), out=out), lambda: inner(ar(3), ar(2, 3), out)):
+        refuses(TypeError, call, "t.f", "out", type(out).__name__)
+    refuses(TypeError, lambda: inner(ar(3), ar(2, 3), (np.zeros(2),)), "t.f", "out", "tuple")
+    refuses(TypeError, lambda: inner(ar(3), ar(2, 3), out=(out,)), "t.f", "out", type(out).__name__)
 
 
 @pytest.mark.row("N36")
@@ -177,10 +180,10 @@ def test_out_may_be_a_column_transposed_reversed_or_padded(inner, outer):
 
 
 @pytest.mark.row("N37", "N04i")
-def test_all_outs_or_none(both):
+def test_outs_that_are_none_for_all_outputs(both):
     x, scalar, matrix = ar(3), np.full((), 9.0), np.full((3, 3), 9.0)
     for outs in [
-        *((scalar, None), (None, matrix), (None, scalar), [None, None], (scalar, 3.0)),
+        *((scalar, 3.0), (3.0, None), [scalar, ()]),
         *((scalar, [[0.0] * 3] * 3), {0: scalar, 1: matrix}, "ab", scalar, np.zeros((2, 1))),
     ]:
         refuses(TypeError, lambda outs=outs: both(x, x, out=outs), "t.f", "out")
@@ -237,7 +240,9 @@ def test_references_of_outs_are_kept_straight(both):
     for _ in range(50):
         both(x, x, out=outs)
         refuses(ValueError, lambda: both(x, ar(4), out=outs), "must be 3", "got 4")
-        refuses(TypeError, lambda: both(x, x, out=(i, None)), "'output1'", "got NoneType")
+        refuses(TypeError, lambda: both(x, x, out=(i, 1.0)), "'output1'", "got float")
+        assert both(x, x, out=(i, None))[0] is both(x, x, i)[0] is i
+        assert both(x, x, out=[None, o])[1] is both(x, x, i, o)[1] is o
     assert [sys.getrefcount(thing) for thing in (x, i, o, outs)] == before
 
 

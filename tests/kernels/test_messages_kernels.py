@@ -147,8 +147,8 @@ DIFF(X, None)
     TypeError: diff(): 'y' is None
 DIFF(X, "text")
     TypeError: diff(): 'y' is <U4; wanted numbers
-DIFF(X, X, None)
-    TypeError: diff(): output 'z' must be a NumPy array, not NoneType
+DIFF(X, X, 1.0)
+    TypeError: diff(): output 'z' must be a NumPy array, not float
 DIFF(X, X, dtype="f8")
     TypeError: diff(): dtype must be a dict such as {"T": "float32"}, not 'f8'
 DIFF(X, X, dtype={"Q": "f8"})
@@ -159,8 +159,8 @@ BOTH(X, out=(X,))
     ValueError: both(): out: wanted 2 arrays, one for each output, got 1
 BOTH(X, out=X)
     TypeError: both(): out must be a tuple of 2 arrays
-BOTH(X, X)
-    TypeError: both(): wrong number of arguments: wanted 1 or 3, got 2
+BOTH(X, X, X, X)
+    TypeError: both(): wrong number of arguments: wanted 1 to 3, got 4
 BOTH(X, X, X, out=(X, X))
     TypeError: both(): outputs are given by position and as out, too
 BOTH(X, X, [1])

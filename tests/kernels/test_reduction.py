@@ -231,8 +231,8 @@ def test_out() -> None:
     refuses(TypeError, lambda: TOTAL(x, axis=1, out=[[1.0, 2.0]]), "total", "'y'", "list")
     out.flags.writeable = False
     refuses(ValueError, lambda: TOTAL(x, axis=1, out=out), "total")
-    refuses(ValueError, lambda: TOTAL(x, axis=1, out=x[:, 0]), "total")
     refuses(TypeError, lambda: TOTAL(x, axis=1, out=np.empty(2, np.float32)), "float32", "float64")
+    assert TOTAL(x, None, axis=1).tolist() == [3, 12]
 
 
 def test_outputs_of_subclasses() -> None:
@@ -768,7 +768,7 @@ def test_messages_name_a_kernel_once_and_a_stream_is_of_no_use() -> None:
     np.testing.assert_array_equal(kernel(x, axis=0, stream=object()), [2, 2, 2])
     out = np.zeros(3)
     out.flags.writeable = False
-    for bad in (out, x[0]):
+    for bad in (out, np.zeros(2)):
         with pytest.raises(ValueError, match=r"^total\(\): output 'y'"):
             kernel(x, axis=0, out=bad)
 

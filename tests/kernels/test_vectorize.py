@@ -83,10 +83,10 @@ def test_the_comment_above_is_in_the_docstring() -> None:
 @pytest.mark.row("S05")
 def test_signatures_have_the_types_of_c() -> None:
     texts = {
-        "double f(double x, /* it */ unsigned y)": "(x: double, y: unsigned, *, out=None) -> double",
-        "void f(OUT double y[n], const float x[n], int n)": "(x: const float[n], *, out=None)",
-        "int f(INOUT double *lambda, // it\n bool b)": "(lambda_: INOUT double *, b: bool, *, out=None)",
-        "T f(const T x[n], int n)": "(x: const T[n], *, out=None) -> T",
+        "double f(double x, /* it */ unsigned y)": "(x: double, y: unsigned, out=None) -> double",
+        "void f(OUT double y[n], const float x[n], int n)": "(x: const float[n], out=None)",
+        "int f(INOUT double *lambda, // it\n bool b)": "(lambda_: INOUT double *, b: bool, out=None)",
+        "T f(const T x[n], int n)": "(x: const T[n], out=None) -> T",
     }
     for text, wanted in texts.items():
         f = vectorize(f"{text} {{ return{' 0' * (text[:4] != 'void')}; }}")

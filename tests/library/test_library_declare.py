@@ -198,7 +198,7 @@ def test_comments_of_texts_and_headers_are_in_docstrings(tmp_path):
     assert lib.three.__doc__ == "int three(void)"
     f = lib.function("// Broadcasts.\ndouble one(double x)", broadcast=True)
     assert f.__doc__ == "double one(double x)\n\nBroadcasts."
-    assert str(inspect.signature(f)) == "(x: double, *, out=None) -> double"
+    assert str(inspect.signature(f)) == "(x: double, out=None) -> double"
     assert lib.function("/* Mine? */ int two(void)", doc="Mine.").__doc__ == "Mine."
 
 

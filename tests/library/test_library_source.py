@@ -190,7 +190,7 @@ def test_comments_are_in_docstrings() -> None:
     assert lib.twice.__doc__ == "double twice(double x)\n\nTwice as much."
     assert lib.letters.__doc__ == "int letters(const char *text)\n\nLetters."
     assert lib.thrice.__doc__ == "double thrice(double x)"
-    assert str(inspect.signature(lib.twice)) == "(x: double, *, out=None) -> double"
+    assert str(inspect.signature(lib.twice)) == "(x: double, out=None) -> double"
     assert lib.interface("any", [lib.letters]).__doc__ == "int letters(const char *text)"
     again = lib.refine("twice", doc="Mine.").twice
     assert again.__doc__ == "Mine." and again(2.0) == 4
@@ -509,7 +509,8 @@ def test_arrays_are_what_a_ufunc_takes() -> None:
     assert lib.dot(np.ones(3), np.ones(3), 2) == 6.0
     assert lib.dot(np.ones((2, 3)), np.ones(3), [2.0, 3.0]).tolist() == [6, 9]
     x = np.arange(8.0)
-    refuses(ValueError, lambda: lib.smooth(x[:4], out=x[1:5]), "memory")
+    np.testing.assert_array_equal(lib.smooth(x[:4], x[1:5]), wanted)
+    np.testing.assert_array_equal(x[1:5], wanted)
     assert lib.smooth(np.empty((3, 0))).shape == (3, 0)
 
 

@@ -79,7 +79,7 @@ PATHS: dict[str, tuple[type[BaseException] | None, str, Callable[[Any], Any]]] =
     "numbers": (None, "", lambda f: f(2, 3.5)),
     "__array__": (None, "", lambda f: f(Array(), x)),
     "missing argument": (TypeError, "missing required argument 'b'", lambda f: f(x)),
-    "too many arguments": (TypeError, "3 were given", lambda f: f(x, x, x)),
+    "too many arguments": (TypeError, "4 were given", lambda f: f(x, x, None, x)),
     "unknown keyword": (TypeError, "'colour'", lambda f: f(x, x, colour=1)),
     "given twice": (TypeError, "multiple values for argument 'a'", lambda f: f(x, x, a=x)),
     "extra of a wrong type": (TypeError, "argument 'scale'", lambda f: f(x, x, scale="no")),

@@ -178,9 +178,8 @@ def test_inspect_signature() -> None:
     f = wrap(((), ()), (), "return true;", names=("x", "y"), extra_args=extras)
     signature = inspect.signature(f)
     kinds = {name: parameter.kind.name for name, parameter in signature.parameters.items()}
-    assert kinds == dict.fromkeys("xy", "POSITIONAL_OR_KEYWORD") | dict.fromkeys(
-        ["out", "scale", "n"], "KEYWORD_ONLY"
-    )
+    by_position = dict.fromkeys(["x", "y", "out"], "POSITIONAL_OR_KEYWORD")
+    assert kinds == by_position | dict.fromkeys(["scale", "n"], "KEYWORD_ONLY")
     assert signature.parameters["out"].default is None
     assert signature.parameters["x"].default is inspect.Parameter.empty
     assert "2 + 3" in str(signature)
@@ -308,7 +307,7 @@ def test_many_arguments_dims_and_outputs() -> None:
     got = f(*[np.ones((2, 3, 2, 1))] * 40)
     assert len(got) == 30 and got[0] == 40 and got[29] == 29
     refuses(TypeError, lambda: f(*[np.ones((2, 3, 2, 1))] * 39), "a39")
-    refuses(TypeError, lambda: f(*[1.0] * 41), "takes 40 positional", "41 were given")
+    refuses(TypeError, lambda: f(*[1.0] * 71), "takes 70 positional", "71 were given")
 
 
 @pytest.mark.row("B18", "N12i")

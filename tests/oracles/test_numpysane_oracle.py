@@ -457,7 +457,7 @@ CHOSEN: list[tuple[str, str, list[Any], dict[str, Any]]] = [
     ("raises", "both", [ar(2, 5), ar(5)], {"out": (np.zeros(2), np.zeros((2, 1, 5, 5)))}),
     ("returns", "both", [ar(5), ar(5)], {"out": (np.zeros(1), np.zeros((2, 5, 5)))}),
     ("raises", "both", [ar(5), ar(5)], {"out": (np.zeros(3), np.zeros((2, 5, 5)))}),
-    ("raises", "both", [ar(5), ar(5)], {"out": (np.zeros(()), None)}),
+    ("raises", "both", [ar(5), ar(5)], {"out": (np.zeros(()), 1.0)}),
     ("raises", "both", [ar(5), ar(5)], {"out": (np.zeros(()),)}),
     ("raises", "both", [ar(5), ar(5)], {"out": 3}),
     ("returns", "single", [ar(5), ar(5)], {}),

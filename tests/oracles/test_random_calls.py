@@ -373,7 +373,9 @@ def test_a_list_as_out_may_change_while_the_call_runs() -> None:
         pass
 
     outs += [np.empty(3).view(Hostile), np.empty(3)]
-    refuses(ValueError, lambda: f(ar(3), out=outs), "t.f()", "changed")
+    first, last = outs
+    assert f(ar(3), out=outs) is outs and outs == []
+    assert first.tolist() == last.tolist() == [0, 1, 2]
 
 
 @pytest.mark.row("G01")

@@ -111,10 +111,10 @@ before = asked("f", 1)
 assert "What it *does*" in before and "return true" not in before
 shell.run_line_magic("load_ext", "cwrapjit"); shell.run_line_magic("reload_ext", "cwrapjit")
 short, long = asked("f", 0), asked("f", 1)
-assert "f(a, *, out=None, scale=1.5)" in short and "What it *does*" in short, short
+assert "f(a, out=None, *, scale=1.5)" in short and "What it *does*" in short, short
 assert "a() -> output()" in short
 assert "File" not in short and "return true" not in short
-assert "f(a, *, out=None, scale=1.5)" in long and "What it *does*" in long, long
+assert "f(a, out=None, *, scale=1.5)" in long and "What it *does*" in long, long
 assert "return true;" in long
 for name, text in dict(k="y = x + 1", r="x * 5", v="return x - 7", g="a * b").items():
     assert text in asked(name, 1) and text not in asked(name, 0), asked(name, 1)

@@ -88,9 +88,9 @@ def library() -> Any:
 def test_a_function_says_what_it_is() -> None:
     f = inner(extra_args=(("double", "scale", "1.5", "d"),), output_dims={}, optimize="off")
     shown = facts(f)
-    assert repr(f) == "<cwrapjit.Function lib.inner(a, b, *, out=None, scale=1.5): a(n), b(n) -> output()>"
+    assert repr(f) == "<cwrapjit.Function lib.inner(a, b, out=None, *, scale=1.5): a(n), b(n) -> output()>"
     assert shown["prototype"] == "a(n), b(n) -> output()"
-    assert shown["call"] == "inner(a, b, *, out=None, scale: double = 1.5)"
+    assert shown["call"] == "inner(a, b, out=None, *, scale: double = 1.5)"
     assert shown["types"] == "float64, float64 -> float64"
     assert "optimize='off'" in shown["tier"] and shown["calls"] == "0"
     assert re.fullmatch(r"[\d.]+ (µs|ms|s)", shown["compiled in"])
@@ -676,7 +676,7 @@ def test_stubs_of_a_library(tmp_path: Path) -> None:
         "none": "() -> int",
         "find": "(other: hidden) -> hidden | Any",
         "total": "(x: NDArray[np.float64]) -> float",
-        "scale": "(x: ArrayLike, by: ArrayLike, *, out: Any=...) -> NDArray[np.float64]",
+        "scale": "(x: ArrayLike, by: ArrayLike, out: Any=...) -> NDArray[np.float64]",
     }
     assert {name: found[name] for name in wanted} == {
         n: f"def {n}{each}:\n    ..." for n, each in wanted.items()
@@ -778,12 +778,12 @@ def test_stubs_of_a_module(tmp_path: Path) -> None:
     cwrapjit.write_stubs(m, str(tmp_path / "curves.pyi"))
     text = (tmp_path / "curves.pyi").read_text(encoding="utf-8")
     assert text.split("\n\n\n")[1].split("\n") == [
-        "def generic(x: ArrayLike, y: ArrayLike, *, out: Any = ...) -> Any: ...",
+        "def generic(x: ArrayLike, y: ArrayLike, out: Any = ...) -> Any: ...",
         "number: float",
         "def one(x: ArrayLike, y: NDArray[Any], *, out: Any = ..., by: float = ..., "
         "label: _Text | None = ..., n: int = ...) -> tuple[NDArray[np.float64], Any]: ...",
         "def three(x: NDArray[Any]) -> None: ...",
-        "def two(*, out: Any = ...) -> tuple[NDArray[Any]]: ...",
+        "def two(out: Any = ...) -> tuple[NDArray[Any]]: ...",
         "",
     ]
 
@@ -807,11 +807,11 @@ def test_everything_that_can_be_called_has_a_signature() -> None:
     squared, norm, larger = kernels()
     lib = library()
     shown = {
-        inner(): "(a, b, *, out=None)",
+        inner(): "(a, b, out=None)",
         squared: "(x: T, y: T, z: T = ..., /, *, out=None, size=None, dtype=None, stream=None, "
         "block_size=None)",
         norm: "(x: T, y: T = ..., /, *, axis=None, keepdims=False, out=None, dtype=None, stream=None)",
-        larger: "(x: T, y: T, *, out=None) -> T",
+        larger: "(x: T, y: T, out=None) -> T",
         graph(): "(x, y)",
         lib.hypot: "(x: float, y: float = 4.0) -> float",
         lib.any: "(*args, **kwargs)",

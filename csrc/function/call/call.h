@@ -58,8 +58,8 @@ typedef struct cwj_runtime {
      * code may run in it; if that raises, the exception stays set and ends the call. NULL if
      * there are no better loops, as in emitted modules. */
     void (*hot)(struct cwj_runtime *runtime, int typeset);
-    /* Makes the call if an argument overrides __array_ufunc__ (pandas columns, for example).
-     * NULL: such arguments are refused, as in emitted modules. */
+    /* Makes the call if an argument overrides __array_ufunc__ (pandas columns, for example), or
+     * if it has a keyword of ufuncs. NULL: such arguments are refused, as in emitted modules. */
     PyObject *(*foreign)(struct cwj_runtime *runtime, PyObject *const *args, size_t nargsf,
                          PyObject *kwnames);
     /* Raises what a call raises whose code was left (base/leave.h). NULL in emitted modules. */

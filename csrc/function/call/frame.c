@@ -96,6 +96,12 @@ typedef struct cwj_progress {
 
 typedef struct cwj_stage cwj_stage; /* stage.c */
 
+/* The outputs that the caller gives, by position or by out=. */
+typedef struct cwj_given {
+    PyObject *const *outputs; /* [noutputs] borrowed; None: a new one. NULL: all are new */
+    PyObject *whole; /* borrowed: a tuple or list that has all of them and is the result, or NULL */
+} cwj_given;
+
 typedef struct cwj_frame {
     cwj_call call; /* first: compiled code gets a pointer to it as ctx */
     cwj_runtime *runtime;
@@ -104,7 +110,8 @@ typedef struct cwj_frame {
 
     PyObject *const *inputs; /* [ninputs] borrowed arguments */
     PyObject **slots; /* borrowed: inputs, out, extras; NULL: no extras given */
-    PyObject *out; /* borrowed: the out argument, or NULL */
+    cwj_given given;
+    PyObject *held; /* owned: the items of a list given as out, or NULL; set only with slots */
     int noperands; /* inputs, then outputs */
     int owned_from, owned_to; /* operands whose state.owned is filled, the last excluded */
     cwj_state *states; /* [noperands] */
@@ -120,7 +127,7 @@ typedef struct cwj_frame {
 
     cwj_view *views; /* [noperands], or NULL: no input is a window */
     cwj_stage *stage; /* NULL: no slices run on copies */
-    int is_foreign; /* an input overrides __array_ufunc__: runtime->foreign makes the call */
+    int is_foreign; /* runtime->foreign makes the call */
     int at_border; /* the slices that run are not typical: their cost is not measured */
     cwj_progress progress; /* set only in calls that are not short, before their first slices */
 
@@ -206,6 +213,14 @@ step_of(const cwj_frame *frame, int k, int axis)
     const cwj_state *state = &frame->states[k];
     int at = axis - frame->nextra + state->nextra;
     return at < 0 || state->dims[at] == 1 ? 0 : state->strides[at];
+}
+
+/* True if the caller gives output k. */
+static inline int
+is_given(const cwj_frame *frame, int k)
+{
+    PyObject *const *outputs = frame->given.outputs;
+    return outputs != NULL && outputs[k - frame->decl->ninputs] != Py_None;
 }
 
 /* Returns operand k's view if the operand is a window, otherwise NULL. */
@@ -301,7 +316,6 @@ frame_open(cwj_frame *frame, cwj_runtime *runtime)
     frame->released = NULL;
     frame->inputs = NULL;
     frame->slots = NULL;
-    frame->out = NULL;
     frame->noperands = runtime->decl->ninputs + runtime->decl->noutputs;
     frame->owned_from = 0;
     frame->owned_to = 0;
@@ -351,6 +365,9 @@ frame_close(cwj_frame *frame)
 {
     for (int k = frame->owned_from; k < frame->owned_to; k++) {
         Py_XDECREF(frame->states[k].owned);
+    }
+    if (CWJ_UNLIKELY(frame->slots != NULL)) {
+        Py_XDECREF(frame->held);
     }
     if (CWJ_UNLIKELY(frame->runtime->has_units)) {
         Py_XDECREF(frame->unit.descrs[0]);

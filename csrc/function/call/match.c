@@ -191,7 +191,7 @@ text_of_types(const cwj_frame *frame)
 {
     PyObject *text = PyUnicode_FromString("");
     for (int k = 0; k < frame->noperands && text != NULL; k++) {
-        if (k >= frame->decl->ninputs && frame->out == NULL) {
+        if (k >= frame->decl->ninputs && !is_given(frame, k)) {
             continue;
         }
         PyObject *one = text_of_type(frame, k);
@@ -420,6 +420,27 @@ check_single(const cwj_frame *frame, int k, int type_num)
     return fits ? 0 : -1;
 }
 
+/* True if an array may share memory with one that is written to, judged by bounds. */
+static int
+meets_written(const cwj_frame *frame, int k)
+{
+    const cwj_state *state = &frame->states[k];
+    cwj_extent extent =
+        extent_of_memory(state->data, state->ndim, state->dims, state->strides, state->itemsize);
+    for (int other = 0; other < frame->noperands; other++) {
+        const cwj_state *written = &frame->states[other];
+        if (other == k || frame->decl->operands[other].role == CWJ_IN || written->array == NULL) {
+            continue;
+        }
+        cwj_extent against = extent_of_memory(written->data, written->ndim, written->dims,
+                                              written->strides, written->itemsize);
+        if (extent.low < against.high && against.low < extent.high) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Returns why operand k is copied: a new str, or NULL with an exception set. */
 static PyObject *
 reason_of_copy(const cwj_frame *frame, int k)
@@ -432,6 +453,10 @@ reason_of_copy(const cwj_frame *frame, int k)
     }
     if (descr != NULL && !type_equals(&frame->states[k], type_of(frame, k), descr)) {
         return PyUnicode_FromFormat("it is %S, and C has %S", own, descr);
+    }
+    if (PyArray_ISALIGNED(array) && frame->decl->operands[k].role == CWJ_IN &&
+        meets_written(frame, k)) {
+        return PyUnicode_FromString("it shares memory with an output");
     }
     return PyUnicode_FromString(PyArray_ISALIGNED(array) ? "its slices are not contiguous"
                                                          : "it is not aligned");
@@ -466,28 +491,8 @@ note_copy(const cwj_frame *frame, int k)
     return status;
 }
 
-/* True if an array may share memory with one that is written to, judged by bounds. */
-static int
-meets_written(const cwj_frame *frame, int k)
-{
-    const cwj_state *state = &frame->states[k];
-    cwj_extent extent =
-        extent_of_memory(state->data, state->ndim, state->dims, state->strides, state->itemsize);
-    for (int other = 0; other < frame->noperands; other++) {
-        const cwj_state *written = &frame->states[other];
-        if (frame->decl->operands[other].role == CWJ_IN || written->array == NULL) {
-            continue;
-        }
-        cwj_extent against = extent_of_memory(written->data, written->ndim, written->dims,
-                                              written->strides, written->itemsize);
-        if (extent.low < against.high && against.low < extent.high) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Copies operand k's whole array to the set's type, unless it fits already or its slices can run on copies. */
+/* Copies operand k's whole array to the set's type, unless it fits already or its slices can run on copies. A window is
+ * also copied if an output may share its memory; overlap.c copies other inputs. */
 static int
 convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
 {
@@ -496,7 +501,9 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
     int equal = type_equals(state, type_of(frame, k), descr);
     int stays = may_stage(frame, k, own) && !meets_written(frame, k);
     int packed = frame->decl->operands[k].packed && !stays ? NPY_ARRAY_C_CONTIGUOUS : 0;
-    if (equal && lies_right(frame, k) && PyArray_CHKFLAGS(state->array, packed)) {
+    int shares = frame->decl->windows != NULL && frame->decl->windows[k].axes != NULL &&
+                 meets_written(frame, k);
+    if (equal && !shares && lies_right(frame, k) && PyArray_CHKFLAGS(state->array, packed)) {
         return 0;
     }
     if (descr == NULL) {
@@ -514,7 +521,8 @@ convert_by_cast(cwj_frame *frame, int k, PyArray_Descr *descr)
     Py_INCREF(descr);
     PyObject *array =
         PyArray_FromArray(state->array, descr,
-                          NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST | packed);
+                          NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST | packed |
+                              (shares ? NPY_ARRAY_ENSURECOPY : 0));
     if (array == NULL) {
         return name_operand(frame, k);
     }

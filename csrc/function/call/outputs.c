@@ -1,24 +1,21 @@
-/* outputs.c: takes out=, makes new outputs, and returns the result of the call.
+/* outputs.c: takes the outputs that the caller gives, makes the others, and returns the result of the call.
  *
- * out= gives all outputs or none, and the call returns that very object. New 0-d outputs need no array: they are
- * computed in the frame and returned as NumPy scalars, like those of ufuncs. */
+ * An output that is given is returned itself. New 0-d outputs need no array: they are computed in the frame and returned
+ * as NumPy scalars, like those of ufuncs. */
 
 static int
-take_output(cwj_frame *frame, int index, PyObject *object)
+take_output(cwj_frame *frame, int k, PyObject *object)
 {
-    int k = frame->decl->ninputs + index;
-    cwj_state *state = &frame->states[k];
-    /* A list may lose the array while the call runs without the GIL. */
-    Py_INCREF(object);
-    state->owned = object;
     if (!PyArray_Check(object)) {
-        return raise_about(frame, k, PyExc_TypeError, ": wanted a NumPy array in out, got %s",
-                           Py_TYPE(object)->tp_name);
+        int ninputs = frame->decl->ninputs;
+        return raise_about(frame, k, PyExc_TypeError,
+                           ": wanted a NumPy array, in out or after the %d input%s, got %s",
+                           ninputs, ninputs == 1 ? "" : "s", Py_TYPE(object)->tp_name);
     }
     if (take_array(frame, k, object) < 0) {
         return -1;
     }
-    if (!PyArray_ISWRITEABLE(state->array)) {
+    if (!PyArray_ISWRITEABLE(frame->states[k].array)) {
         return raise_about(frame, k, PyExc_ValueError,
                            ": wanted a writable array in out, got a read-only one");
     }
@@ -26,44 +23,16 @@ take_output(cwj_frame *frame, int index, PyObject *object)
 }
 
 static int
-take_sequence(cwj_frame *frame)
+take_outputs(cwj_frame *frame)
 {
-    int noutputs = frame->decl->noutputs;
-    if (!PyTuple_Check(frame->out) && !PyList_Check(frame->out)) {
-        return raise_in_call(
-            frame, PyExc_TypeError,
-            "out: wanted a tuple or list of %d arrays, one for each output, got %s", noutputs,
-            Py_TYPE(frame->out)->tp_name);
-    }
-    if (PySequence_Fast_GET_SIZE(frame->out) != noutputs) {
-        return raise_in_call(frame, PyExc_ValueError,
-                             "out: wanted %d arrays, one for each output, got %zd", noutputs,
-                             PySequence_Fast_GET_SIZE(frame->out));
-    }
-    for (int i = 0; i < noutputs; i++) {
-        if (i >= PySequence_Fast_GET_SIZE(frame->out)) { /* the list has become shorter */
-            return raise_in_call(frame, PyExc_ValueError, "out: the list changed during the call");
-        }
-        if (take_output(frame, i, PySequence_Fast_GET_ITEM(frame->out, i)) < 0) {
+    for (int k = frame->decl->ninputs; k < frame->noperands && frame->given.outputs != NULL; k++) {
+        if (!is_given(frame, k)) {
+            frame->given.whole = NULL;
+        } else if (take_output(frame, k, frame->given.outputs[k - frame->decl->ninputs]) < 0) {
             return -1;
         }
     }
     return 0;
-}
-
-static int
-take_outputs(cwj_frame *frame)
-{
-    if (frame->out == NULL) {
-        return 0;
-    }
-    if (frame->decl->noutputs == 0) {
-        return raise_in_call(frame, PyExc_TypeError, "has no outputs, and takes no out");
-    }
-    if (frame->decl->flags & CWJ_ONE_OUTPUT) {
-        return take_output(frame, 0, frame->out);
-    }
-    return take_sequence(frame);
 }
 
 /* ---- new outputs ------------------------------------------------------- */
@@ -112,15 +81,15 @@ allocate_output(cwj_frame *frame, int k, npy_intp *dims, int ndim)
     return 0;
 }
 
-/* Makes all outputs unless out= gave them. Their dims are the broadcast dims, then those of the prototype. */
+/* Makes the outputs that the caller does not give. Their dims are the broadcast dims, then those of the prototype. */
 static inline int
 allocate_outputs(cwj_frame *frame)
 {
     const cwj_function_decl *decl = frame->decl;
-    if (frame->out != NULL) {
-        return 0;
-    }
     for (int k = decl->ninputs; k < frame->noperands; k++) {
+        if (is_given(frame, k)) {
+            continue;
+        }
         cwj_state *state = &frame->states[k];
         const cwj_operand_decl *operand = &decl->operands[k];
         int ndim = frame->nextra + operand->ncore;
@@ -153,6 +122,9 @@ static PyObject *
 result_of(cwj_frame *frame, int k)
 {
     cwj_state *state = &frame->states[k];
+    if (is_given(frame, k)) {
+        return Py_NewRef(frame->given.outputs[k - frame->decl->ninputs]);
+    }
     if (state->array == NULL) {
         PyArray_Descr *descr = descrs_of(frame->runtime, frame->typeset_index)[k];
         return new_scalar(state->data, descr, state->itemsize);
@@ -162,12 +134,26 @@ result_of(cwj_frame *frame, int k)
     return state->ndim == 0 ? PyArray_Return((PyArrayObject *)array) : array;
 }
 
+/* Returns the result of a call for which the caller gives all outputs. */
+static PyObject *
+take_given(const cwj_function_decl *decl, const cwj_given *given)
+{
+    if (given->whole != NULL || (decl->flags & CWJ_ONE_OUTPUT)) {
+        return Py_NewRef(given->whole != NULL ? given->whole : given->outputs[0]);
+    }
+    PyObject *tuple = PyTuple_New(decl->noutputs);
+    for (int i = 0; i < decl->noutputs && tuple != NULL; i++) {
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(given->outputs[i]));
+    }
+    return tuple;
+}
+
 static PyObject *
 take_result(cwj_frame *frame)
 {
     const cwj_function_decl *decl = frame->decl;
-    if (frame->out != NULL) {
-        return Py_NewRef(frame->out);
+    if (frame->given.whole != NULL) {
+        return Py_NewRef(frame->given.whole);
     }
     if (decl->noutputs == 0) {
         Py_RETURN_NONE;

@@ -1,7 +1,8 @@
-/* overlap.c: refuses calls that write to memory which other operands use.
+/* overlap.c: keeps calls from writing to memory which other operands use.
  *
  * Only given outputs and arguments that are updated in place can overlap others. Bounds nearly always decide. If they
- * do not, NumPy's exact test does, with a limit on its work. */
+ * do not, NumPy's exact test does, with a limit on its work. An input that shares memory with an output is copied, as
+ * in calls of ufuncs, unless cast="no" forbids copies. Other calls are refused. */
 
 static inline cwj_extent
 extent_of(const cwj_frame *frame, int k)
@@ -66,28 +67,70 @@ is_allowed_in_place(const cwj_frame *frame, int written, int other)
            (decl->operands[written].ncore == 0 && decl->operands[other].ncore == 0);
 }
 
-/* Checks `written` and `other`, whose bounds overlap. Returns 0, or -1 with an exception set. */
-static CWJ_COLD int
-check_closely(const cwj_frame *frame, int written, int other)
+/* Refuses `written`, which shares memory with `other`. */
+static int
+refuse_shared(const cwj_frame *frame, int written, int other)
 {
-    const cwj_state *one = &frame->states[written], *state = &frame->states[other];
+    const cwj_operand_decl *operands = frame->decl->operands;
+    int is_pair = operands[written].role == CWJ_OUT && operands[other].role == CWJ_IN;
+    int is_same = is_pair && view_of(frame, other) == NULL &&
+                  same_view(&frame->states[written], &frame->states[other]);
+    return raise_about(frame, written, PyExc_ValueError,
+                       " shares memory with %s '%s'; wanted separate arrays%s%s",
+                       kind_of(frame, other), name_of(frame, other),
+                       is_pair ? " (cast=\"safe\" copies the argument" : "",
+                       is_same   ? ", inplace=True allows the exact same view)"
+                       : is_pair ? ")"
+                                 : "");
+}
+
+/* Replaces the array of input k by a copy. Returns 0, or -1 with an exception set. */
+static int
+copy_input(cwj_frame *frame, int k)
+{
+    cwj_state *state = &frame->states[k];
+    if (note_copy(frame, k) < 0) {
+        return -1;
+    }
+    PyArray_Descr *descr = PyArray_DESCR(state->array);
+    Py_INCREF(descr); /* stolen */
+    int order = frame->decl->operands[k].ncore > 0 ? NPY_ARRAY_C_CONTIGUOUS : 0;
+    PyObject *copy = PyArray_FromArray(state->array, descr,
+                                       NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY | order);
+    if (copy == NULL) {
+        return name_operand(frame, k);
+    }
+    while (frame->owned_from > k) { /* plain.c fills no `owned` */
+        frame->states[--frame->owned_from].owned = NULL;
+    }
+    Py_XSETREF(state->owned, copy);
+    adopt_array(state, (PyArrayObject *)copy);
+    if (state->nextra >= 0) { /* others are described later */
+        describe_operand(&frame->operands[k], state, frame->decl->operands[k].ncore);
+    }
+    return 0;
+}
+
+/* Deals with `written` and `other`, whose bounds overlap. Returns 0, or -1 with an exception set. */
+static CWJ_COLD int
+settle_overlap(cwj_frame *frame, int written, int other)
+{
+    const cwj_operand_decl *operands = frame->decl->operands;
     if (is_allowed_in_place(frame, written, other)) {
         return 0;
     }
-    int shared = shares_exactly(one->array, state->array);
-    if (shared > 0) {
-        raise_about(frame, written, PyExc_ValueError,
-                    " shares memory with %s '%s'; wanted separate arrays%s", kind_of(frame, other),
-                    name_of(frame, other),
-                    view_of(frame, other) == NULL && same_view(one, state)
-                        ? " (inplace=True allows the exact same view of an input)"
-                        : "");
+    int shared = shares_exactly(frame->states[written].array, frame->states[other].array);
+    if (shared <= 0) {
+        return shared;
     }
-    return shared != 0 ? -1 : 0;
+    return operands[written].role == CWJ_OUT && operands[other].role == CWJ_IN &&
+                   casting_of(frame->decl) != NPY_NO_CASTING
+               ? copy_input(frame, other)
+               : refuse_shared(frame, written, other);
 }
 
 static inline int
-check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
+check_pair(cwj_frame *frame, int written, cwj_extent extent, int other)
 {
     const cwj_state *state = &frame->states[other];
     if (state->array == NULL) {
@@ -98,13 +141,13 @@ check_pair(const cwj_frame *frame, int written, cwj_extent extent, int other)
                    against.low == against.high)) {
         return 0;
     }
-    return check_closely(frame, written, other);
+    return settle_overlap(frame, written, other);
 }
 
 /* Checks that operand k's elements are separate, and that it shares no memory with inputs that are only read or with
  * written operands of higher index. */
 static inline int
-check_written(const cwj_frame *frame, int k)
+check_written(cwj_frame *frame, int k)
 {
     const cwj_state *state = &frame->states[k];
     const cwj_operand_decl *operands = frame->decl->operands;
@@ -135,7 +178,7 @@ check_written(const cwj_frame *frame, int k)
 }
 
 static int
-check_inouts(const cwj_frame *frame)
+check_inouts(cwj_frame *frame)
 {
     for (int k = 0; k < frame->decl->ninputs; k++) {
         if (frame->decl->operands[k].role != CWJ_IN && check_written(frame, k) < 0) {
@@ -146,16 +189,16 @@ check_inouts(const cwj_frame *frame)
 }
 
 static inline int
-check_overlap(const cwj_frame *frame)
+check_overlap(cwj_frame *frame)
 {
     if (frame->runtime->has_inout && check_inouts(frame) < 0) {
         return -1;
     }
-    if (frame->out == NULL) {
+    if (frame->given.outputs == NULL) {
         return 0;
     }
     for (int k = frame->decl->ninputs; k < frame->noperands; k++) {
-        if (check_written(frame, k) < 0) {
+        if (is_given(frame, k) && check_written(frame, k) < 0) {
             return -1;
         }
     }

@@ -19,29 +19,14 @@ typedef enum cwj_taken {
     CWJ_TAKEN_ALL         /* known: also the shapes and operands, for snippets */
 } cwj_taken;
 
-/* Finds the outputs that the caller gave: `count` of them, all or none. They need no references, because the caller
- * holds `out` and a tuple holds its items. Returns 0 if `out` is not plain. */
+/* Counts the outputs that the caller gives. Returns 0 if they are not all arrays, or none. */
 static inline int
-find_given(const cwj_function_decl *decl, PyObject *const *out, PyObject *const **given, int *count)
+count_given(const cwj_function_decl *decl, const cwj_given *given, int *count)
 {
-    *given = NULL;
-    *count = 0;
-    if (*out == NULL) {
-        return 1;
-    }
-    if (decl->flags & CWJ_ONE_OUTPUT) {
-        *given = out;
-        *count = 1;
-        return PyArray_CheckExact(*out);
-    }
-    if (decl->noutputs == 0 || !PyTuple_CheckExact(*out) ||
-        PyTuple_GET_SIZE(*out) != decl->noutputs) {
-        return 0;
-    }
-    *given = &PyTuple_GET_ITEM(*out, 0);
-    *count = decl->noutputs;
+    *count = given->outputs == NULL ? 0 : decl->noutputs;
     for (int i = 0; i < *count; i++) {
-        if (!PyArray_CheckExact((*given)[i])) {
+        CWJ_SHORT_LOOP();
+        if (!PyArray_CheckExact(given->outputs[i])) {
             return 0;
         }
     }
@@ -256,10 +241,10 @@ take_plain(cwj_frame *frame)
 {
     const cwj_runtime *runtime = frame->runtime;
     const cwj_function_decl *decl = frame->decl;
-    PyObject *const *given;
+    PyObject *const *given = frame->given.outputs;
     int ngiven;
     if (CWJ_UNLIKELY(!runtime->has_plain_types || decl->windows != NULL ||
-                     !find_given(decl, &frame->out, &given, &ngiven))) {
+                     !count_given(decl, &frame->given, &ngiven))) {
         return CWJ_TAKEN_NOT;
     }
     size_t used = frame->used;

@@ -314,12 +314,11 @@ call_quickly(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObjec
     cwj_quick quick;
     quick.silent = runtime->flags & CWJ_SILENT;
     cwj_pass pass = {quick.named, NULL, 0};
-    PyObject *out;
-    PyObject *const *given;
+    cwj_given given;
     int ngiven, index = runtime->guess;
     if (!runtime->may_be_quick || runtime->until_sample <= 1 ||
-        !bind_simply(runtime, args, nargsf, kwnames, &out) ||
-        !find_given(decl, &out, &given, &ngiven) || (out == NULL && runtime->has_output_dims)) {
+        !bind_simply(runtime, args, nargsf, kwnames, &given) ||
+        !count_given(decl, &given, &ngiven) || (ngiven == 0 && runtime->has_output_dims)) {
         return CWJ_NOT_QUICK;
     }
     for (int i = 0; i < decl->nnamed; i++) {
@@ -328,7 +327,7 @@ call_quickly(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObjec
     }
     int flags = ngiven > 0 ? NPY_ARRAY_CARRAY_RO : NPY_ARRAY_ALIGNED;
     if (!take_quick_inputs(&quick, &pass, runtime, index, args, flags) ||
-        !take_quick_outputs(&quick, &pass, runtime, index, given, ngiven) ||
+        !take_quick_outputs(&quick, &pass, runtime, index, given.outputs, ngiven) ||
         (decl->noutput_dims > 0 && !output_dims_fit(decl, quick.named))) {
         return CWJ_NOT_QUICK;
     }
@@ -340,7 +339,7 @@ call_quickly(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObjec
     runtime->until_sample--;
     int status = run_quickly(&quick, runtime, index, total);
     if (ngiven > 0) {
-        *result = status < 0 ? NULL : Py_NewRef(out);
+        *result = status < 0 ? NULL : take_given(decl, &given);
     } else if (CWJ_UNLIKELY(status < 0)) {
         drop_quick_outputs(&quick, decl->ninputs, decl->ninputs + decl->noutputs);
         *result = NULL;

@@ -60,8 +60,10 @@ static int
 count_extra(cwj_frame *frame)
 {
     frame->nextra = 0;
-    int count = frame->out != NULL ? frame->noperands : frame->decl->ninputs;
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < frame->noperands; k++) {
+        if (k >= frame->decl->ninputs && !is_given(frame, k)) {
+            continue;
+        }
         cwj_state *state = &frame->states[k];
         state->nextra = state->ndim - frame->decl->operands[k].ncore;
         if (state->nextra > frame->nextra) {
@@ -161,10 +163,10 @@ resolve_inputs(cwj_frame *frame)
 static int
 resolve_given_outputs(cwj_frame *frame)
 {
-    if (frame->out == NULL) {
-        return 0;
-    }
     for (int k = frame->decl->ninputs; k < frame->noperands; k++) {
+        if (!is_given(frame, k)) {
+            continue;
+        }
         if (match_core(frame, k) < 0 || check_room(frame, k, frame->result, 0) < 0 ||
             broadcast_extra(frame, k, frame->extra) < 0) {
             return -1;

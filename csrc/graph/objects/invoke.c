@@ -75,7 +75,8 @@ bind_arguments(const cwj_graph_object *self, PyObject *const *args, Py_ssize_t c
                                  0,
                                  ninputs,
                                  refuse_arguments,
-                                 self};
+                                 self,
+                                 0};
     if (check_keywords(self, &names, kwnames) < 0 ||
         cwj_bind(&names, args, count, kwnames, values) < 0) {
         return -1;

@@ -22,7 +22,8 @@ cwj_library_bind(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nar
                                  function->nonly_positional,
                                  function->npositional,
                                  refuse_arguments,
-                                 frame};
+                                 frame,
+                                 0};
     if (cwj_bind(&names, args, nargs, kwnames, frame->given) < 0) {
         return -1;
     }

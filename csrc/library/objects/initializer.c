@@ -73,7 +73,7 @@ fill_members(PyObject *const *args, size_t nargs, PyObject *kwnames)
         goto done;
     }
     cwj_signature_names names = {
-        &PyTuple_GET_ITEM(all, 0), sizeof(PyObject *), count, 0, count, refuse_members, args[0]};
+        &PyTuple_GET_ITEM(all, 0), sizeof(PyObject *), count, 0, count, refuse_members, args[0], 0};
     status = cwj_bind(&names, args + 1, (Py_ssize_t)nargs - 1, kwnames, values);
     for (int i = 0; i < count && status == 0; i++) {
         status = values[i] == NULL ? 0 : set_member(args[0], PyTuple_GET_ITEM(all, i), values[i]);
