@@ -59,9 +59,9 @@ def own_headers(dtype: str) -> list[str]:
 
 
 def refuse_masked(who: str, value: Any) -> None:
-    """Raises TypeError for a masked array, as the mask would be lost."""
-    if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{who}: this is a masked array, whose mask would be lost: give x.filled(...)")
+    """Raises TypeError for an array with masked elements, which would be lost."""
+    if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError(f"{who}: this has masked elements, which would be lost: give x.filled(...)")
 
 
 class Scalar(ByKey, CType):

@@ -380,16 +380,18 @@ class ReductionKernel(Travels):
         if all(each is None for each in given):
             return ()
         for each, parameter in zip(given, self._texts.outputs, strict=bool(given)):
-            if not isinstance(each, np.ndarray) or isinstance(each, np.ma.MaskedArray):
+            if not isinstance(each, np.ndarray):
                 raise TypeError(
                     f"{who}: output {parameter.name!r} must be an array, not {type(each).__name__}"
                 )
+            if isinstance(each, np.ma.MaskedArray) and np.ma.is_masked(each):
+                raise TypeError(f"{who}: output {parameter.name!r} has masked elements")
         return given
 
     def _array(self, value: Any, k: int) -> np.ndarray:
         name = self._texts.inputs[k].name
-        if isinstance(value, np.ma.MaskedArray):
-            raise TypeError(f"{self._who}: {name!r} is a masked array; pass .data or .filled()")
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise TypeError(f"{self._who}: {name!r} has masked elements; pass .data or .filled()")
         return array_of(self._who, name, plain(self._who, name, value))
 
     def _shape(self, arrays: list[np.ndarray]) -> tuple[int, ...]:

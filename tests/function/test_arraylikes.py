@@ -231,11 +231,27 @@ def test_subclasses_are_accepted_and_results_are_base_arrays() -> None:
 
 
 @pytest.mark.row("N26i")
-def test_masked_arrays_are_refused() -> None:
+def test_masked_elements_are_refused_and_masks_without_any_are_not() -> None:
     x = np.ma.masked_array(ar(3), [False, True, False])
-    for each in (x, np.ma.masked_array(ar(3)), np.ma.masked, HasArray(x)):
+    for each in (x, np.ma.masked, HasArray(x), np.ma.masked_array(ar(3), True)):
         refuses(TypeError, lambda each=each: double()(each), "t.f", "'a'", "masked")
     refuses(TypeError, lambda: double()(ar(3), out=x), "t.f", "output", "masked")
+    for mask in (np.ma.nomask, False, [False] * 3):
+        x = np.ma.masked_array(ar(3), mask)
+        for each in (x, HasArray(x)):
+            got = double()(each)
+            assert type(got) is np.ndarray and got.tolist() == np.add(x, x).tolist()
+        assert double()(ar(3), out=x) is x and x.data.tolist() == [0, 2, 4] and not x.mask.any()
+    assert double()(np.ma.masked_array(2.0)) == 4
+
+
+@pytest.mark.row("N26i")
+def test_the_masks_of_structs() -> None:
+    f = wrap(((),), (), {(np.dtype("i4,f8"), np.float64): "item__output() = item__a().f1; return true;"})
+    x = np.ma.zeros(2, "i4,f8")
+    assert f(x).tolist() == [0, 0]
+    x.mask[1] = (False, True)
+    refuses(TypeError, lambda: f(x), "'a'", "masked")
 
 
 class Opted:

@@ -360,8 +360,8 @@ CALLS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (
         lambda f: f.inner(x4, np.ma.array(x4, mask=[0, 0, 1, 0])),
         TypeError,
-        "argument 'right' is a masked array, whose mask would be lost; wanted a plain array, for "
-        "instance right.filled(...)",
+        "argument 'right' has masked elements, which would be lost; wanted an array without them, for "
+        "instance right.filled(...); .ufunc, where there is one, keeps masks",
     ),
     (
         lambda f: f.inner(odd, x4),

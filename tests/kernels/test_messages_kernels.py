@@ -183,8 +183,8 @@ TOTAL(3.0)
     ValueError: Loop size is undecided: total(): at least one input that is not raw must be an array
 TOTAL(X, X, X)
     TypeError: total(): takes 1 or 2 positional arguments, not 3
-TOTAL(np.ma.masked_array(X))
-    TypeError: total(): 'x' is a masked array; pass .data or .filled()
+TOTAL(np.ma.masked_array(X, X > 0))
+    TypeError: total(): 'x' has masked elements; pass .data or .filled()
 TOTAL(np.array([None]))
     TypeError: total(): 'x' is object; wanted numbers
 TOTAL(np.empty((3, 0)), axis=1, out=np.empty(2))

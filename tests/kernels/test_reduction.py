@@ -244,7 +244,21 @@ def test_outputs_of_subclasses() -> None:
     x, out = np.arange(6.0).reshape(2, 3), np.empty((2, 1)).view(Sub)
     for _ in range(2):
         assert TOTAL(x, axis=1, keepdims=True, out=out) is out and out.tolist() == [[3], [12]]
-    refuses(TypeError, lambda: TOTAL(x, axis=1, out=np.ma.masked_array(np.empty(2))), "MaskedArray")
+    masked = np.ma.masked_array(np.zeros(2), [False, True])
+    refuses(TypeError, lambda: TOTAL(x, axis=1, out=masked), "'y' has masked elements")
+    masked.mask = False
+    assert TOTAL(np.ma.masked_array(x), axis=1, out=masked) is masked and masked.tolist() == [3, 12]
+
+
+@pytest.mark.row("S02")
+@pytest.mark.parametrize("shape", [(3, 4), (700, 40), (40, 40_000)])
+def test_outputs_that_share_memory_with_an_input(shape: tuple[int, int]) -> None:
+    for axis, out in ((0, np.s_[1]), (0, np.s_[0, ::-1]), (1, np.s_[:, 2]), (1, np.s_[::-1, 0])):
+        x = np.random.default_rng(1).integers(0, 99, shape).astype(float)
+        wanted = np.sum(x, axis=axis)
+        assert np.array_equal(TOTAL(x, axis=axis, out=x[out]), wanted) and np.array_equal(x[out], wanted)
+    strict = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", cast="no")
+    refuses(ValueError, lambda: strict(x, axis=0, out=x[0]), "'y' shares memory with argument 'x'")
 
 
 def test_an_output_may_be_updated() -> None:

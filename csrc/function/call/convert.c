@@ -84,8 +84,8 @@ refuse_subclass(cwj_frame *frame, int k, PyObject *array)
     int masked = cwj_is_masked(array);
     if (masked > 0) {
         raise_about(frame, k, PyExc_TypeError,
-                    " is a masked array, whose mask would be lost; wanted a plain array, for "
-                    "instance %s.filled(...)",
+                    " has masked elements, which would be lost; wanted an array without them, for "
+                    "instance %s.filled(...); .ufunc, where there is one, keeps masks",
                     name_of(frame, k));
     }
     return masked != 0 ? -1 : refuse_override(frame, k, array);

@@ -41,9 +41,9 @@ cwj_array_check(PyObject *object, int type, int ndim)
     PyArrayObject *array = (PyArrayObject *)object;
     int masked = cwj_is_masked(object);
     if (masked != 0) {
-        return masked < 0
-                   ? -1
-                   : refuse(PyExc_TypeError, array, type, "is masked, and its mask would be lost");
+        return masked < 0 ? -1
+                          : refuse(PyExc_TypeError, array, type,
+                                   "has masked elements, which would be lost");
     }
     if (PyArray_TYPE(array) != type && !PyArray_EquivTypenums(PyArray_TYPE(array), type)) {
         return refuse(PyExc_TypeError, array, type, "has another type");

@@ -274,9 +274,9 @@ cwj_library_take_array(cwj_library_frame *frame, int k, PyObject *object)
     }
     int masked = cwj_is_masked(object);
     if (masked != 0) {
-        return masked < 0
-                   ? -1
-                   : cwj_library_refuse_type(frame, k, "a masked array, whose mask would be lost");
+        return masked < 0 ? -1
+                          : cwj_library_refuse_type(
+                                frame, k, "an array with masked elements, which would be lost");
     }
     PyArrayObject *array = (PyArrayObject *)object;
     if (!fits_plainly(array, parameter) && check_array(frame, k, array) < 0) {
