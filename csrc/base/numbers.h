@@ -4,8 +4,8 @@
  * wider kind. An int that the type cannot represent exactly raises OverflowError; floats are rounded, and become
  * infinite with NumPy's warning.
  *
- * NumPy's scalars and arrays without dims are strong: their dtype must cast safely, and an integer must also keep its
- * value. Everything else raises TypeError.
+ * NumPy's scalars and arrays without dims are strong: their dtype must cast safely. Those that are integers count as
+ * Python ints instead, by their value. Everything else raises TypeError.
  *
  * The calls of functions include this file, and m.write() embeds its text. */
 #pragma once
@@ -293,7 +293,7 @@ cwj_store_by_numpy(PyObject *number, int type_num, void *target)
 
 /* ---- any number -------------------------------------------------------- */
 
-/* Stores a scalar whose dtype differs from `to`, if its dtype casts safely. */
+/* Stores a scalar whose dtype differs from `to`, if its dtype casts safely or it is an integer. */
 static inline cwj_fit
 cwj_cast_strong(PyObject *scalar, PyArray_Descr *to, void *target)
 {
@@ -303,7 +303,8 @@ cwj_cast_strong(PyObject *scalar, PyArray_Descr *to, void *target)
     }
     int type_num = from->type_num;
     Py_DECREF(from);
-    if (!PyTypeNum_ISNUMBER(type_num) || !PyArray_CanCastSafely(type_num, to->type_num)) {
+    if (!PyTypeNum_ISNUMBER(type_num) ||
+        (!PyTypeNum_ISINTEGER(type_num) && !PyArray_CanCastSafely(type_num, to->type_num))) {
         return CWJ_NO_SUCH_KIND;
     }
     if (type_num == NPY_FLOAT) { /* frequent, and faster than the general case below */
@@ -380,8 +381,8 @@ cwj_store_number(PyObject *object, int type_num, void *target)
     return fit == CWJ_FITS_BY_NUMPY ? cwj_store_by_numpy(object, type_num, target) : fit;
 }
 
-/* For CWJ_NO_SUCH_KIND: returns the name of the class or dtype, such as "int64, which does not cast
- * safely to int32: give int(...)". A new str, or NULL with an exception set. */
+/* For CWJ_NO_SUCH_KIND: returns the name of the class or dtype, such as "float64, which does not cast
+ * safely to float32: give float(...)". A new str, or NULL with an exception set. */
 static inline PyObject *
 cwj_text_of_other_kind(PyObject *object, int type_num)
 {
@@ -395,8 +396,7 @@ cwj_text_of_other_kind(PyObject *object, int type_num)
         goto done;
     }
     if (from != NULL) {
-        weak = PyTypeNum_ISINTEGER(from->type_num) && PyTypeNum_ISINTEGER(type_num)   ? "int"
-               : PyTypeNum_ISFLOAT(from->type_num) && PyTypeNum_ISFLOAT(type_num)     ? "float"
+        weak = PyTypeNum_ISFLOAT(from->type_num) && PyTypeNum_ISFLOAT(type_num)       ? "float"
                : PyTypeNum_ISCOMPLEX(from->type_num) && PyTypeNum_ISCOMPLEX(type_num) ? "complex"
                                                                                       : NULL;
     }

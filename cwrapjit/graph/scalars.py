@@ -119,8 +119,8 @@ class Scalar(ByKey, CType):
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
         """Converts the value to this type: TypeError for another kind of number, OverflowError for an int
         that is out of range. Python's floats are rounded, with a RuntimeWarning if they become infinite;
-        NumPy's numbers must have a dtype that casts safely. strict: only this type's own class.
-        allow_downcast=True: any number, even if its value changes; False: not even rounding."""
+        NumPy's numbers must have a dtype that casts safely, or be integers that fit. strict: only this type's
+        own class. allow_downcast=True: any number, even if its value changes; False: not even rounding."""
         return self._convert(value, strict, allow_downcast)
 
     def values_eq(self, a: Any, b: Any) -> bool:

@@ -1,7 +1,8 @@
 """Tests how a Python number becomes a C number: one rule for functions, libraries and graphs, in one table.
 
 Python's numbers are weak, as in NumPy, except that an int must keep its value; NumPy rounds ints that a float
-cannot represent. NumPy's scalars and 0-d arrays are strong: their dtype must cast safely.
+cannot represent. NumPy's scalars and 0-d arrays are strong: their dtype must cast safely. But its integers
+count as Python's ints.
 """
 
 from __future__ import annotations
@@ -52,9 +53,11 @@ def rule(value: Any, dtype: Any) -> Outcome:
     ranks = "b", "iu", "f", "c"
     rank = next(i for i, kinds in enumerate(ranks) if dtype.kind in kinds)
     if isinstance(value, (np.generic, np.ndarray)):
-        if value is np.ma.masked or not np.can_cast(value.dtype, dtype, "safe"):
-            return Outcome(error=TypeError, word="" if value is np.ma.masked else str(value.dtype))
         is_int = value.dtype.kind in "iu"
+        if (is_int and dtype.kind == "b") or value is np.ma.masked:
+            return Outcome(error=TypeError)
+        if not is_int and not np.can_cast(value.dtype, dtype, "safe"):
+            return Outcome(error=TypeError, word=str(value.dtype))
     else:
         classes = [i for i, kind in enumerate((bool, int, float, complex)) if isinstance(value, kind)]
         if not classes or classes[0] > rank:

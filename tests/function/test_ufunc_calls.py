@@ -208,6 +208,30 @@ def test_overlap_that_is_refused() -> None:
     assert x.tolist() == [0, 1, 2, 3]
 
 
+# ---- integers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.quick
+@pytest.mark.row("S01")
+def test_integers_of_numpy_count_by_value() -> None:
+    x = np.arange(3.0)
+    for k, fits in (("int", 2**31 - 1), ("npy_uint8", 200), ("float", 2**24), ("npy_int16", -300)):
+        f = times(k)
+        for number in (np.int64(fits), np.array(fits), np.array(fits, ">i8")):
+            assert f(x, number).tolist() == (x * fits).tolist()
+            assert f(3.0, number) == 3 * fits
+        refuses(TypeError, lambda f=f: f(x, np.array([1])), "'k' is int64")
+        refuses(TypeError, lambda f=f: f(1j * x, np.int64(1)), "'k' is the integer 1")
+    refuses(OverflowError, lambda: times()(x, np.int64(2**31)), "'k': 2147483648 is out of range of int32")
+    refuses(OverflowError, lambda: times("float")(x, np.int64(2**24 + 1)), "16777217 is not exact in float32")
+    refuses(TypeError, lambda: times()(x, np.timedelta64(1, "s")), "'k' is timedelta64")
+    refuses(TypeError, lambda: times()(x, np.float64(1)), "'k' is float64")
+    refuses(TypeError, lambda: times(cast="no")(x, np.int64(1)), "'k' is int64")
+    both = cwrapjit.vectorize("T twice(T x) { return 2 * x; }", T=("i4", "i8"))
+    for own in (np.int32, np.int64):
+        assert type(both(own(1))) is own, "their own type comes first"
+
+
 # ---- keywords of ufuncs ----------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
  * Type sets are tried in the order of the definition. An array fits only its own type, a new output fits any type, and
  * a Python number fits the types that NumPy would give it beside arrays (NEP 50). If all inputs are Python numbers, the
  * types that NumPy would give them alone come first. With cast="safe" or "same_kind" a second round takes the first set
- * to which all arrays can be cast by that rule of NumPy. */
+ * to which all arrays can be cast by that rule of NumPy, and a third one counts NumPy's integers as Python's. */
 
 /* True if the array has the type. descr: the type's dtype, NULL if it has any itemsize. */
 static int
@@ -548,6 +548,30 @@ take_shapes(cwj_frame *frame)
     return 0;
 }
 
+/* Makes arrays of one integer weak, as Python's ints are. Returns how many, or -1 with an exception set. */
+static int
+weaken_integers(cwj_frame *frame)
+{
+    int count = 0;
+    for (int k = 0; k < frame->decl->ninputs; k++) {
+        cwj_state *state = &frame->states[k];
+        const cwj_operand_decl *operand = &frame->decl->operands[k];
+        if (state->array == NULL || operand->role != CWJ_IN || operand->ncore > 0 ||
+            PyArray_NDIM(state->array) > 0 || !PyArray_ISINTEGER(state->array)) {
+            continue;
+        }
+        PyObject *number = PyNumber_Index((PyObject *)state->array);
+        if (number == NULL) {
+            return name_operand(frame, k);
+        }
+        state->array = NULL;
+        state->weak = number;
+        Py_XSETREF(state->owned, number);
+        count++;
+    }
+    return count;
+}
+
 static int
 match_types(cwj_frame *frame)
 {
@@ -556,6 +580,13 @@ match_types(cwj_frame *frame)
         return -1;
     }
     frame->typeset_index = find_set(frame);
+    if (frame->typeset_index < 0 && casting_of(frame->decl) != NPY_NO_CASTING) {
+        int weakened = weaken_integers(frame);
+        if (weakened < 0) {
+            return -1;
+        }
+        frame->typeset_index = weakened > 0 ? find_set(frame) : -1;
+    }
     return frame->typeset_index < 0 ? refuse_types(frame) : 0;
 }
 

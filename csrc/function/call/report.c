@@ -113,6 +113,9 @@ text_of_type(const cwj_frame *frame, int k)
 {
     const cwj_state *state = &frame->states[k];
     PyObject *weak = state->weak;
+    if (weak != NULL && weak == state->owned) { /* an integer of NumPy's, by its value */
+        return PyUnicode_FromFormat("the integer %S", weak);
+    }
     if (weak != NULL) {
         return PyUnicode_FromFormat("a Python %s", PyBool_Check(weak)    ? "bool"
                                                    : PyLong_Check(weak)  ? "int"
