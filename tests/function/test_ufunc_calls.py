@@ -268,3 +268,25 @@ def test_keywords_of_ufuncs_where_there_is_none() -> None:
     strict = wrap_signature("x() -> y()", "item__y() = item__x(); return true;")
     refuses(TypeError, lambda: strict(x, where=x > 0), "t.f()", "keyword argument 'where'; .ufunc")
     refuses(TypeError, lambda: strict(x, when=x > 0), "t.f(): got an unexpected keyword argument 'when'")
+
+
+# ---- messages about structs ------------------------------------------------------------------------
+
+
+@pytest.mark.row("N23")
+def test_messages_name_the_first_member_that_differs() -> None:
+    text = "typedef struct { double x; int n; } point; double f(point p, double k) { return p.x + p.n + k; }"
+    f = cwrapjit.vectorize(text)
+    fits, same = "wanted (struct ('x', 'n'), float64 -> float64)", "struct ('x', 'n')"
+    for dtype, is_, fault in (
+        ("f8,f8", "struct ('f0', 'f1')", "; 'p' has no member 'x'"),
+        ([("x", "f8"), ("n", "f8")], same, "; 'p' has 'n' as float64 at byte 8, not int32 at byte 8"),
+        ([("x", "S2"), ("n", "f8")], same, "; 'p' has 'x' as |S2 at byte 0, not float64 at byte 0"),
+        ([("x", "f8"), ("n", "i4"), ("m", "i4")], "struct ('x', 'n', 'm')", fits),
+        ([("x", "f8"), ("n", "i4"), ("m", "i8")], "struct", "; 'p' has items of 20 bytes, not 16"),
+        ("f8", "float64", fits),
+    ):
+        error = refuses(TypeError, lambda dtype=dtype: f(np.zeros(2, dtype), 1), f"'p' is {is_}", fits)
+        assert str(error).endswith(fault)
+    right = np.zeros(2, [("x", "f8"), ("n", "i4")])
+    refuses(TypeError, lambda: f(right, 1j), f"'p' is {same}, 'k' is a Python complex; {fits}")

@@ -205,15 +205,106 @@ text_of_types(const cwj_frame *frame)
     return text;
 }
 
+static int
+has_structs(const cwj_frame *frame, int index)
+{
+    const cwj_type *types = frame->decl->typesets[index].types;
+    int found = 0;
+    for (int k = 0; k < frame->noperands; k++) {
+        found |= types[k].type_num == NPY_VOID && types[k].dtype != NULL;
+    }
+    return found;
+}
+
+/* Returns the name of a type set; of structs only the names of their members. */
+static PyObject *
+text_of_set(const cwj_frame *frame, int index)
+{
+    if (!has_structs(frame, index)) {
+        return PyUnicode_FromString(frame->decl->typesets[index].name);
+    }
+    PyObject *text = PyUnicode_FromString("");
+    for (int k = 0; k < frame->noperands && text != NULL; k++) {
+        PyArray_Descr *descr = descrs_of(frame->runtime, index)[k];
+        PyObject *one = descr != NULL ? text_of_dtype(descr) : PyUnicode_FromString("any");
+        const char *joint = k == frame->decl->ninputs ? " -> " : k > 0 ? ", " : "";
+        Py_SETREF(text, one == NULL ? NULL : PyUnicode_FromFormat("%U%s%U", text, joint, one));
+        Py_XDECREF(one);
+    }
+    return text;
+}
+
 static PyObject *
 text_of_known_sets(const cwj_frame *frame)
 {
     PyObject *text = PyUnicode_FromString("");
     for (int t = 0; t < frame->decl->ntypesets && text != NULL; t++) {
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s(%s)", text, t > 0 ? ", " : "",
-                                             frame->decl->typesets[t].name));
+        PyObject *one = text_of_set(frame, t);
+        Py_SETREF(text, one == NULL
+                            ? NULL
+                            : PyUnicode_FromFormat("%U%s(%U)", text, t > 0 ? ", " : "", one));
+        Py_XDECREF(one);
     }
     return text;
+}
+
+/* Returns the first difference between two structs as text, from tuples of names and mappings of fields; "" if there is
+ * none in `wanted`. */
+static PyObject *
+text_of_fields(PyObject *names, PyObject *got, PyObject *wanted)
+{
+    PyObject *text = NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names) && text == NULL && !PyErr_Occurred(); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        PyObject *want = PyObject_GetItem(wanted, name), *own = NULL;
+        if (want != NULL && (own = PyObject_GetItem(got, name)) == NULL &&
+            PyErr_ExceptionMatches(PyExc_KeyError)) {
+            PyErr_Clear();
+            text = PyUnicode_FromFormat("has no member %R", name);
+        } else if (own != NULL && PyObject_RichCompareBool(own, want, Py_NE) > 0) {
+            text = PyUnicode_FromFormat("has %R as %S at byte %S, not %S at byte %S", name,
+                                        PyTuple_GET_ITEM(own, 0), PyTuple_GET_ITEM(own, 1),
+                                        PyTuple_GET_ITEM(want, 0), PyTuple_GET_ITEM(want, 1));
+        }
+        Py_XDECREF(want);
+        Py_XDECREF(own);
+    }
+    return text != NULL || PyErr_Occurred() ? text : PyUnicode_FromString("");
+}
+
+/* Returns "; 'p' has 'n' as ..." if an array of structs differs from the struct of the first type set, otherwise "". */
+static PyObject *
+text_of_difference(const cwj_frame *frame)
+{
+    PyObject *text = NULL;
+    for (int k = 0; k < frame->noperands && text == NULL && !PyErr_Occurred(); k++) {
+        PyArrayObject *array = frame->states[k].array;
+        PyObject *wanted = (PyObject *)descrs_of(frame->runtime, 0)[k];
+        if (array == NULL || wanted == NULL || !PyArray_HASFIELDS(array) ||
+            frame->decl->typesets[0].types[k].type_num != NPY_VOID ||
+            PyArray_EquivTypes(PyArray_DESCR(array), (PyArray_Descr *)wanted)) {
+            continue;
+        }
+        PyObject *names = PyObject_GetAttrString(wanted, "names");
+        PyObject *fields = PyObject_GetAttrString(wanted, "fields");
+        PyObject *own = PyObject_GetAttrString((PyObject *)PyArray_DESCR(array), "fields");
+        PyObject *what = names != NULL && fields != NULL && own != NULL && PyTuple_Check(names)
+                             ? text_of_fields(names, own, fields)
+                             : NULL;
+        if (what != NULL && PyUnicode_GET_LENGTH(what) > 0) {
+            text = PyUnicode_FromFormat("; '%s' %U", name_of(frame, k), what);
+        } else if (what != NULL &&
+                   PyArray_ITEMSIZE(array) != frame->decl->typesets[0].types[k].itemsize) {
+            text = PyUnicode_FromFormat("; '%s' has items of %zd bytes, not %zd", name_of(frame, k),
+                                        (Py_ssize_t)PyArray_ITEMSIZE(array),
+                                        (Py_ssize_t)frame->decl->typesets[0].types[k].itemsize);
+        }
+        Py_XDECREF(names);
+        Py_XDECREF(fields);
+        Py_XDECREF(own);
+        Py_XDECREF(what);
+    }
+    return text != NULL || PyErr_Occurred() ? text : PyUnicode_FromString("");
 }
 
 /* Returns a hint if a cast that the function does not allow would convert these arrays, otherwise "". */
@@ -262,15 +353,16 @@ refuse_types(const cwj_frame *frame)
     if (index >= 0) {
         return refuse_value(frame, index);
     }
-    PyObject *got = text_of_types(frame);
-    PyObject *known = text_of_known_sets(frame);
-    if (got != NULL && known != NULL) {
+    PyObject *got = text_of_types(frame), *known = text_of_known_sets(frame);
+    PyObject *difference = got == NULL || known == NULL ? NULL : text_of_difference(frame);
+    if (difference != NULL) {
         int mixed = frame->runtime->has_units && frame->unit.mixed;
-        raise_in_call(frame, PyExc_TypeError, "no type set fits: %U; wanted %U%s%s", got, known,
-                      mixed ? " of equal units" : "", cure_by_cast(frame));
+        raise_in_call(frame, PyExc_TypeError, "no type set fits: %U; wanted %U%s%s%U", got, known,
+                      mixed ? " of equal units" : "", cure_by_cast(frame), difference);
     }
     Py_XDECREF(got);
     Py_XDECREF(known);
+    Py_XDECREF(difference);
     return -1;
 }
 

@@ -107,6 +107,18 @@ name_operand(const cwj_frame *frame, int k)
     return name_argument(frame, kind_of(frame, k), name_of(frame, k));
 }
 
+/* Returns a dtype for messages: "float64"; of a struct only the names of its members, "struct ('x', 'n')". */
+static PyObject *
+text_of_dtype(PyArray_Descr *descr)
+{
+    PyObject *names = PyObject_GetAttrString((PyObject *)descr, "names");
+    PyObject *text = names == NULL      ? NULL
+                     : names == Py_None ? PyObject_Str((PyObject *)descr)
+                                        : PyUnicode_FromFormat("struct %R", names);
+    Py_XDECREF(names);
+    return text;
+}
+
 /* Returns the name of operand k's type for messages: "float64", "a Python int". The operand must exist. */
 static PyObject *
 text_of_type(const cwj_frame *frame, int k)
@@ -122,5 +134,5 @@ text_of_type(const cwj_frame *frame, int k)
                                                    : PyFloat_Check(weak) ? "float"
                                                                          : "complex");
     }
-    return PyObject_Str((PyObject *)PyArray_DESCR(state->array));
+    return text_of_dtype(PyArray_DESCR(state->array));
 }
