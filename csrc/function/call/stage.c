@@ -9,8 +9,11 @@
  * Whole arrays are copied if snippets can look beyond slices (CWJ_WHOLE) or keep addresses. */
 
 enum {
-    CWJ_STAGE_ALIGN = 64,     /* bytes of a cache line */
-    CWJ_STAGE_BYTES = 1 << 14 /* of all operands, but at least one slice */
+    CWJ_STAGE_ALIGN = 64,      /* bytes of a cache line */
+    CWJ_STAGE_BYTES = 1 << 13, /* of all operands, but at least one slice */
+    CWJ_STAGE_MOST = 1 << 18,  /* bytes, if slices lie interleaved */
+    CWJ_STAGE_RUN = 8,         /* elements: shorter runs are slow */
+    CWJ_STAGE_NEAR = 1 << 15   /* bytes that stay in the cache */
 };
 
 #define CWJ_MOST_BYTES \
@@ -32,7 +35,6 @@ typedef struct cwj_staged {
     cwj_stage_axis *axes;             /* [1 + ndim] */
     npy_intp count;                   /* elements of a slice */
     npy_intp size, array_size;        /* bytes of an element: in C, and in the array */
-    int is_close;                     /* slices have no gaps and need only a cast */
     int swaps; /* parts of an element whose bytes are swapped, or 0 */
     int casts;                        /* the array's type is not C's */
     cwj_cast to_c, to_array;          /* for reading, and for writing */
@@ -66,7 +68,6 @@ lay_stage(cwj_frame *frame, cwj_staged *staged, npy_intp *packed)
         npy_intp dim = operand->dims_slice[i];
         staged->axes[1 + i] =
             (cwj_stage_axis){dim, operand->strides_slice[i], count * staged->array_size};
-        staged->is_close &= dim == 1 || operand->strides_slice[i] == count * staged->array_size;
         packed[i] = count * staged->size;
         if (dim > 0 && count > CWJ_MOST_BYTES / dim / (staged->size + staged->array_size)) {
             PyErr_NoMemory();
@@ -119,8 +120,7 @@ stage_operand(cwj_frame *frame, int k)
                            .writes = role != CWJ_IN,
                            .array_size = state->itemsize,
                            .size = same ? state->itemsize : type->itemsize,
-                           .swaps = swaps,
-                           .is_close = !same && swaps == 0 && PyArray_ISALIGNED(state->array)};
+                           .swaps = swaps};
     PyArray_Descr *wanted = descrs_of(frame->runtime, frame->typeset_index)[k];
     if (!same) {
         find_casts(frame, k, own, wanted, &staged->to_c, &staged->to_array);
@@ -139,18 +139,44 @@ up_to_line(npy_intp bytes)
     return (bytes + CWJ_STAGE_ALIGN - 1) / CWJ_STAGE_ALIGN * CWJ_STAGE_ALIGN;
 }
 
+/* Returns the bytes from one element to the next. */
+static npy_uintp
+length_of(const cwj_stage_axis *axis)
+{
+    npy_uintp step = (npy_uintp)axis->step;
+    return axis->step < 0 ? 0 - step : step;
+}
+
+/* Returns how many slices share a cache line while their own elements are far apart, as in arrays in Fortran order; 1 if
+ * they do not. */
+static npy_intp
+count_interleaved(const cwj_staged *staged)
+{
+    npy_uintp step = length_of(&staged->axes[0]), farthest = 0;
+    for (int i = 1; i <= staged->ndim; i++) {
+        npy_uintp own = staged->axes[i].dim > 1 ? length_of(&staged->axes[i]) : 0;
+        farthest = own > farthest ? own : farthest;
+    }
+    return step > 0 && farthest >= CWJ_STAGE_ALIGN ? CWJ_STAGE_ALIGN / (npy_intp)step : 1;
+}
+
 /* Computes how many slices are copied at a time, and where to. A shared operand has one copy. */
 static void
 size_stage(cwj_stage *stage)
 {
-    npy_intp each = 1;
+    npy_intp each = 1, interleaved = 1;
     npy_intp at = up_to_line((stage->noperands + stage->nstaged) * (npy_intp)sizeof(char *));
     for (int i = 0; i < stage->nstaged; i++) {
         const cwj_staged *staged = &stage->staged[i];
         npy_intp size = staged->size + (staged->casts ? staged->array_size : 0);
+        npy_intp lying = count_interleaved(staged);
         each += staged->axes[0].step == 0 ? 0 : staged->count * size;
+        interleaved = lying > interleaved ? lying : interleaved;
     }
-    stage->slices = each < CWJ_STAGE_BYTES ? CWJ_STAGE_BYTES / each : 1;
+    npy_intp usual = CWJ_STAGE_BYTES / each, most = CWJ_STAGE_MOST / each;
+    stage->slices = usual > interleaved ? usual : most < interleaved ? most : interleaved;
+    stage->slices -= stage->slices > interleaved ? stage->slices % interleaved : 0;
+    stage->slices = stage->slices > 0 ? stage->slices : 1;
     for (int i = 0; i < stage->nstaged; i++) {
         cwj_staged *staged = &stage->staged[i];
         npy_intp count = staged->count * (staged->axes[0].step == 0 ? 1 : stage->slices);
@@ -190,128 +216,158 @@ open_memory(const cwj_stage *stage, char *memory)
 
 /* ---- copies -------------------------------------------------------------------- */
 
-/* Swaps the bytes of numbers in place. */
-static inline __attribute__((always_inline)) void
-swap_parts(char *data, npy_intp count, size_t size)
-{
-    for (npy_intp i = 0; i < count; i++) {
-        char *at = data + i * (npy_intp)size, part[16];
-        memcpy(part, at, size);
-        for (size_t j = 0; j < size; j++) {
-            at[j] = part[size - 1 - j];
-        }
-    }
-}
-
-static void
-swap_numbers(const cwj_staged *staged, char *data, npy_intp count)
-{
-    if (staged->swaps > 0) {
-        CWJ_OF_SIZE(staged->array_size / staged->swaps, swap_parts, data, count * staged->swaps)
-    }
-}
-
 /* A copy between an array and memory without gaps, in either direction. */
 typedef struct cwj_copy {
-    cwj_stage_axis axes[NPY_MAXDIMS + 1];
+    cwj_stage_axis axes[NPY_MAXDIMS + 2]; /* innermost first */
     int naxes;
     const cwj_stage_axis *outer, *inner; /* the axes of a plane */
     npy_intp size; /* bytes of an element */
-    int back;
+    int swaps, back;
 } cwj_copy;
 
-/* Copies along the two axes of a plane. */
+/* Adds an axis outside the others; makes one axis of both if elements lie evenly along them. */
+static void
+add_axis(cwj_copy *copy, npy_intp dim, npy_intp step, npy_intp packed)
+{
+    if (dim == 1) {
+        return;
+    }
+    if (copy->naxes > 0) {
+        cwj_stage_axis *inside = &copy->axes[copy->naxes - 1];
+        if ((npy_uintp)step == (npy_uintp)inside->dim * (npy_uintp)inside->step) {
+            inside->dim *= dim;
+            return;
+        }
+    }
+    copy->axes[copy->naxes++] = (cwj_stage_axis){dim, step, packed};
+}
+
+/* Describes a copy of slices. Parts of elements whose bytes are swapped become elements. */
+static void
+lay_copy(cwj_copy *copy, const cwj_staged *staged, npy_intp slices)
+{
+    npy_intp parts = staged->swaps > 1 ? staged->swaps : 1;
+    copy->naxes = 0;
+    copy->swaps = staged->swaps > 0;
+    copy->size = staged->array_size / parts;
+    add_axis(copy, parts, copy->size, copy->size);
+    for (int i = staged->ndim; i > 0; i--) {
+        const cwj_stage_axis *axis = &staged->axes[i];
+        add_axis(copy, axis->dim, axis->step, axis->packed);
+    }
+    add_axis(copy, slices, staged->axes[0].step, staged->axes[0].packed);
+}
+
+/* True if nothing but a cast is needed. */
+static int
+is_packed(const cwj_copy *copy)
+{
+    return !copy->swaps &&
+           (copy->naxes == 0 || (copy->naxes == 1 && copy->axes[0].step == copy->size));
+}
+
+/* Chooses the axes of a plane: those with the smallest steps in the array, the smallest inside. A short axis changes
+ * places with the longest one if all that this one passes stays in the cache. */
+static void
+choose_plane(cwj_copy *copy)
+{
+    static const cwj_stage_axis none = {.dim = 1, .step = NPY_MAX_INTP};
+    const cwj_stage_axis *longest = &none;
+    copy->inner = copy->outer = &none;
+    for (int i = 0; i < copy->naxes; i++) {
+        const cwj_stage_axis *axis = &copy->axes[i];
+        longest = axis->dim > longest->dim ? axis : longest;
+        if (length_of(axis) < length_of(copy->inner)) {
+            copy->outer = copy->inner;
+            copy->inner = axis;
+        } else if (length_of(axis) < length_of(copy->outer)) {
+            copy->outer = axis;
+        }
+    }
+    npy_uintp apart = length_of(longest) < CWJ_STAGE_ALIGN ? length_of(longest) : CWJ_STAGE_ALIGN;
+    if (copy->inner->dim < CWJ_STAGE_RUN && (npy_uintp)longest->dim * apart < CWJ_STAGE_NEAR) {
+        copy->outer = longest == copy->inner ? copy->outer : copy->inner;
+        copy->inner = longest;
+    }
+}
+
 static void
 copy_plane(const cwj_copy *copy, char *packed, char *array)
 {
     const cwj_stage_axis *outer = copy->outer, *inner = copy->inner;
+    cwj_rows_step own = {outer->packed, inner->packed}, theirs = {outer->step, inner->step};
+    cwj_rows rows = {own, theirs, outer->dim, inner->dim};
+    size_t size = (size_t)copy->size;
     if (copy->back) {
-        CWJ_OF_SIZE(copy->size, copy_rows, array, outer->step, inner->step, packed, outer->packed,
-                    inner->packed, outer->dim, inner->dim)
+        rows.to = theirs;
+        rows.from = own;
+        copy_rows(&rows, array, packed, copy->swaps, size);
     } else {
-        CWJ_OF_SIZE(copy->size, copy_rows, packed, outer->packed, inner->packed, array, outer->step,
-                    inner->step, outer->dim, inner->dim)
+        copy_rows(&rows, packed, array, copy->swaps, size);
     }
 }
 
-/* Copies all planes, along the axes from number `axis` on. */
+/* Copies all planes, along the axes from number `axis` on inwards. */
 static void
 copy_planes(const cwj_copy *copy, int axis, char *packed, char *array)
 {
-    const cwj_stage_axis *of = &copy->axes[axis];
-    if (axis == copy->naxes) {
+    if (axis < 0) {
         copy_plane(copy, packed, array);
         return;
     }
+    const cwj_stage_axis *of = &copy->axes[axis];
     npy_intp dim = of == copy->outer || of == copy->inner ? 1 : of->dim;
     for (npy_intp i = 0; i < dim; i++) {
-        copy_planes(copy, axis + 1, packed + i * of->packed, array + i * of->step);
+        copy_planes(copy, axis - 1, packed + i * of->packed, array + i * of->step);
     }
-}
-
-/* Returns the axis with the smallest step in the array, except `other`. */
-static const cwj_stage_axis *
-closest_axis(const cwj_copy *copy, const cwj_stage_axis *other)
-{
-    static const cwj_stage_axis none = {.dim = 1};
-    const cwj_stage_axis *closest = &none;
-    npy_uintp least = ~(npy_uintp)0;
-    for (int i = copy->naxes - 1; i >= 0; i--) {
-        const cwj_stage_axis *axis = &copy->axes[i];
-        npy_uintp step = axis->step < 0 ? 0 - (npy_uintp)axis->step : (npy_uintp)axis->step;
-        if (axis != other && axis->dim != 1 && step < least) {
-            closest = axis;
-            least = step;
-        }
-    }
-    return closest;
 }
 
 static void
-copy_slices(const cwj_staged *staged, npy_intp slices, char *packed, char *array, int back)
+run_copy(cwj_copy *copy, char *packed, char *array, int back)
 {
-    cwj_copy copy;
-    copy.naxes = staged->ndim + 1;
-    copy.size = staged->array_size;
-    copy.back = back;
-    memcpy(copy.axes, staged->axes, (size_t)copy.naxes * sizeof(*copy.axes));
-    copy.axes[0].dim = slices;
-    copy.inner = closest_axis(&copy, NULL);
-    copy.outer = closest_axis(&copy, copy.inner);
-    copy_planes(&copy, 0, packed, array);
+    copy->back = back;
+    choose_plane(copy);
+    copy_planes(copy, copy->naxes - 1, packed, array);
 }
 
 /* Copies slices from the array to a thread's memory. `array` is the first slice. */
 static void
 read_slices(const cwj_staged *staged, char *memory, char *array, npy_intp slices)
 {
+    cwj_copy copy;
     char *own = memory + staged->at, *raw = memory + staged->raw_at;
     npy_intp count = slices * staged->count;
     if (!staged->reads) {
         memset(own, 0, (size_t)(count * staged->size));
         return;
     }
-    if (staged->is_close && (slices == 1 || staged->axes[0].step == staged->axes[0].packed)) {
+    lay_copy(&copy, staged, slices);
+    if (staged->casts && is_packed(&copy)) {
         raw = array;
     } else {
-        copy_slices(staged, slices, raw, array, 0);
-        swap_numbers(staged, raw, count);
+        run_copy(&copy, raw, array, 0);
     }
     if (staged->casts) {
         convert_row(&staged->to_c, own, raw, count);
     }
 }
 
+/* Copies what slices may have changed back to the array. */
 static void
 write_slices(const cwj_staged *staged, char *memory, char *array, npy_intp slices)
 {
+    cwj_copy copy;
     char *own = memory + staged->at, *raw = memory + staged->raw_at;
     npy_intp count = slices * staged->count;
+    lay_copy(&copy, staged, slices);
+    if (staged->casts && is_packed(&copy)) {
+        convert_row(&staged->to_array, array, own, count);
+        return;
+    }
     if (staged->casts) {
         convert_row(&staged->to_array, raw, own, count);
     }
-    swap_numbers(staged, raw, count);
-    copy_slices(staged, slices, raw, array, 1);
+    run_copy(&copy, raw, array, 1);
 }
 
 /* Copies a block of slices of every staged operand from the arrays, and stores in data[k] where the copies are. An
