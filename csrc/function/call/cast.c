@@ -1,8 +1,13 @@
 /* cast.c: converts rows of numbers from one type to another, by the rules of C.
  *
  * NumPy offers its own conversions only to code that holds the GIL. Each type has a carrier, a type
- * that holds all its values: a row is read into the carrier and written from it. float16 is
- * missing, and so are conversions that NumPy's "same_kind" does not allow. */
+ * that holds all its values: a row is read into the carrier and written from it. Conversions that
+ * NumPy's "same_kind" does not allow are missing. */
+
+/* With the usual flags, gcc makes a branch of `?:` if one side comes from an addition of floats. */
+#define CWJ_HALF_PICK(condition, yes, no) \
+    (((yes) & (0u - (npy_uint32)(condition))) | ((no) & ((npy_uint32)(condition) - 1u)))
+#include "../../../cwrapjit/include/cwj_half_bits.h"
 
 enum { /* carriers */
     CWJ_AS_INT32, /* most processors convert several of these at once */
@@ -31,16 +36,23 @@ typedef struct cwj_cast {
     npy_intp from_size, to_size; /* bytes */
 } cwj_cast;
 
-#define CWJ_CAST_STEP(name, TO, FROM)                                        \
-    static void name(char *to, const char *from, npy_intp count)             \
-    {                                                                        \
-        for (npy_intp i = 0; i < count; i++) {                               \
-            FROM value;                                                      \
-            memcpy(&value, from + i * (npy_intp)sizeof(FROM), sizeof(FROM)); \
-            TO made = (TO)value;                                             \
-            memcpy(to + i * (npy_intp)sizeof(TO), &made, sizeof(TO));        \
-        }                                                                    \
+#define CWJ_CONVERT_ROW(TO, FROM, converted)                             \
+    for (npy_intp i = 0; i < count; i++) {                               \
+        FROM value;                                                      \
+        memcpy(&value, from + i * (npy_intp)sizeof(FROM), sizeof(FROM)); \
+        TO made = converted;                                             \
+        memcpy(to + i * (npy_intp)sizeof(TO), &made, sizeof(TO));        \
     }
+#define CWJ_CAST_STEP(name, TO, FROM)                            \
+    static void name(char *to, const char *from, npy_intp count) \
+    {                                                            \
+        CWJ_CONVERT_ROW(TO, FROM, (TO)value)                     \
+    }
+#define CWJ_HALF_STEP(name, TO, FROM, converted)                                               \
+    CWJ_BODY                                                                                   \
+    name##_body(char *restrict to, const char *restrict from, npy_intp count){CWJ_CONVERT_ROW( \
+        TO, FROM, converted)} CWJ_TWICE(name, (char *to, const char *from, npy_intp count),    \
+                                        (to, from, count))
 
 #define CWJ_INTEGERS(X)                       \
     X(BYTE, npy_byte, INT32, npy_int32)       \
@@ -84,11 +96,33 @@ CWJ_COMPLEXES(CWJ_STEPS_OF_COMPLEX)
 static void
 read_BOOL(char *to, const char *from, npy_intp count)
 {
-    for (npy_intp i = 0; i < count; i++) {
-        npy_int32 made = from[i] != 0;
-        memcpy(to + i * (npy_intp)sizeof(made), &made, sizeof(made));
-    }
+    CWJ_CONVERT_ROW(npy_int32, char, value != 0)
 }
+
+/* Converts a half without arithmetic on NaNs, so that signalling ones stay as they are, as in NumPy. The value of a
+ * subnormal is its mantissa times 2^-24. */
+static inline double
+double_of_half(npy_half half)
+{
+    cwj_double_bits subnormal, made;
+    npy_uint32 exponent = half & 0x7c00u, is_normal = 0u - (npy_uint32)(exponent != 0);
+    npy_uint32 top =
+        ((half & 0x7fffu) << 10) + CWJ_HALF_PICK(exponent == 0x7c00u, 0x7e000000u, 0x3f000000u);
+    subnormal.value = (double)(npy_int32)(half & 0x3ffu) * 0x1p-24;
+    made.bits = (npy_uint64)((top & is_normal) | (half & 0x8000u) << 16) << 32;
+    made.bits |= subnormal.bits & ~(npy_uint64)(npy_int64)(npy_int32)is_normal;
+    return made.value;
+}
+
+CWJ_HALF_STEP(read_HALF, double, npy_half, double_of_half(value))
+CWJ_HALF_STEP(float_of_half, float, npy_half, cwj_half_bits_to_float(value))
+CWJ_HALF_STEP(half_of_float, npy_half, float, cwj_float_to_half_bits(value))
+CWJ_HALF_STEP(write_HALF_of_double, npy_half, double, cwj_double_to_half_bits(value))
+CWJ_HALF_STEP(write_HALF_of_int32, npy_half, npy_int32, cwj_float_to_half_bits((float)value))
+CWJ_HALF_STEP(write_HALF_of_int, npy_half, npy_int64, cwj_float_to_half_bits((float)value))
+CWJ_HALF_STEP(write_HALF_of_uint, npy_half, npy_uint64, cwj_float_to_half_bits((float)value))
+/* NumPy rounds twice, too. */
+CWJ_HALF_STEP(write_HALF_of_longdouble, npy_half, long double, cwj_float_to_half_bits((float)value))
 
 #define CWJ_ROW_OF_INTEGER(NAME, T, CARRIER, C) \
     {NPY_##NAME,                                \
@@ -114,7 +148,8 @@ read_BOOL(char *to, const char *from, npy_intp count)
 
 static const cwj_number_type number_types[] = {
     {NPY_BOOL, CWJ_AS_INT32, 1, read_BOOL, {NULL}},
-    CWJ_INTEGERS(CWJ_ROW_OF_INTEGER) CWJ_REALS(CWJ_ROW_OF_REAL) CWJ_COMPLEXES(CWJ_ROW_OF_COMPLEX)};
+    CWJ_ROW_OF_REAL(HALF, npy_half, DOUBLE, double) CWJ_INTEGERS(CWJ_ROW_OF_INTEGER)
+        CWJ_REALS(CWJ_ROW_OF_REAL) CWJ_COMPLEXES(CWJ_ROW_OF_COMPLEX)};
 
 /* Returns the same number for types that are the same in memory and in C. */
 static int
@@ -155,6 +190,10 @@ find_cast(int from, int to, cwj_cast *cast)
     }
     int carrier = carriers[one->carrier];
     *cast = (cwj_cast){.from_size = one->size, .to_size = other->size};
+    if ((from == NPY_HALF && to == NPY_FLOAT) || (from == NPY_FLOAT && to == NPY_HALF)) {
+        cast->read = from == NPY_HALF ? float_of_half : half_of_float;
+        return 1;
+    }
     cast->read = from == canonical_type(carrier) ? NULL : one->read;
     cast->write = to == canonical_type(carrier) ? NULL : other->write[one->carrier];
     return cast->write != NULL || (cast->read != NULL && to == canonical_type(carrier));
