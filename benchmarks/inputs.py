@@ -27,6 +27,7 @@ SUM = """double sum(int n, const double x[n])
 }"""
 TYPES = {
     "float64": "f8",
+    "float16": "f2",
     "float32": "f4",
     "int64": "i8",
     "int32": "i4",
@@ -42,11 +43,11 @@ def elements(size: int) -> dict[str, tuple[Any, Actions]]:
     f, made = cwrapjit.vectorize(LINE), {}
     out = np.empty(size)
     for title, dtype in TYPES.items():
-        x = np.arange(size).astype(dtype)
+        x = (np.arange(size) % 1_000).astype(dtype)
         made[title] = x
     made["every second float64"] = np.arange(2.0 * size)[::2]
     return {
-        title: (
+        f"{title}, {size:,}": (
             f,
             {OWN: lambda x=x: f(x, out=out), NUMPY: lambda x=x: np.multiply(x, 2.0, out=out, dtype=float)},
         )
@@ -72,6 +73,8 @@ def slices(size: int, numba: Any) -> dict[str, tuple[Any, Actions]]:
         right, out = np.empty((rows, n)), np.empty(rows)
         given = {
             f"every second float64, n = {n:,}": np.random.default_rng(1).normal(size=(rows, 2 * n))[:, ::2],
+            f"columns of float64, n = {n:,}": np.asfortranarray(np.ones((rows, n))),
+            f"other byte order, n = {n:,}": np.ones((rows, n), ">f8"),
             f"float32, n = {n:,}": np.ones((rows, n), "f4"),
         }
         for title, x in given.items():
@@ -96,11 +99,13 @@ def measure(cases: dict[str, tuple[Any, Actions]], quick: bool) -> dict[str, dic
 def main() -> int:
     given = common.arguments(__doc__.splitlines()[0])
     numba = common.optional("numba")
-    of_elements = measure(elements(10_000 if given.quick else 1_000_000), given.quick)
+    of_elements = {}
+    for size in (1_000,) if given.quick else (1_000, 100_000, 1_000_000):
+        of_elements |= measure(elements(size), given.quick)
     of_slices = measure(slices(1_000 if given.quick else 2_000_000, numba), given.quick)
     targets = []
     for results, columns, title in (
-        (of_elements, [OWN, NUMPY], "1e6 numbers, us"),
+        (of_elements, [OWN, NUMPY], "numbers, us"),
         (of_slices, [OWN, COPY, NUMBA], "2e6 numbers in slices of n, us"),
     ):
         rows = [
