@@ -415,7 +415,7 @@ def test_options_of_what_broadcasts() -> None:
     half = "float half(float x) { return x / 2; }"
     assert library(half, cast="same_kind").half(np.array([3.0])).tolist() == [1.5]
     refuses(TypeError, lambda: library(half, cast="no").half(np.array([3], "i2")), "half")
-    with pytest.warns(UserWarning, match="'x' is copied in this call: it is int16, and C has float64"):
+    with pytest.warns(UserWarning, match="'x' is copied in this call: it is int16, and C has float32"):
         library(half, copies="warn").half(np.array([3], "i2"))
 
 
