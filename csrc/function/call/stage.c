@@ -11,7 +11,7 @@
 enum {
     CWJ_STAGE_ALIGN = 64,      /* bytes of a cache line */
     CWJ_STAGE_BYTES = 1 << 13, /* of all operands, but at least one slice */
-    CWJ_STAGE_MOST = 1 << 18,  /* bytes, if slices lie interleaved */
+    CWJ_STAGE_MOST = 1 << 20,  /* bytes, if slices lie interleaved */
     CWJ_STAGE_RUN = 8,         /* elements: shorter runs are slow */
     CWJ_STAGE_NEAR = 1 << 15   /* bytes that stay in the cache */
 };
@@ -174,9 +174,10 @@ size_stage(cwj_stage *stage)
         interleaved = lying > interleaved ? lying : interleaved;
     }
     npy_intp usual = CWJ_STAGE_BYTES / each, most = CWJ_STAGE_MOST / each;
-    stage->slices = usual > interleaved ? usual : most < interleaved ? most : interleaved;
-    stage->slices -= stage->slices > interleaved ? stage->slices % interleaved : 0;
-    stage->slices = stage->slices > 0 ? stage->slices : 1;
+    if (interleaved <= most) { /* fewer would not fill a tile */
+        usual = usual < interleaved ? interleaved : usual - usual % interleaved;
+    }
+    stage->slices = usual > 0 ? usual : 1;
     for (int i = 0; i < stage->nstaged; i++) {
         cwj_staged *staged = &stage->staged[i];
         npy_intp count = staged->count * (staged->axes[0].step == 0 ? 1 : stage->slices);
