@@ -25,13 +25,10 @@ find_outputs(const cwj_function_decl *decl, PyObject *const *out, cwj_given *giv
 }
 
 /* Takes out=, which may also be a list of several outputs. Its items are held, because the list may lose them. */
-static int
+static CWJ_APART int
 bind_out(cwj_frame *frame, PyObject *const *out)
 {
     const cwj_function_decl *decl = frame->decl;
-    if (*out == NULL || *out == Py_None) {
-        return 0;
-    }
     if (decl->noutputs == 0) {
         return raise_in_call(frame, PyExc_TypeError, "has no outputs, and takes no out");
     }
@@ -54,7 +51,7 @@ bind_out(cwj_frame *frame, PyObject *const *out)
 }
 
 /* Takes `count` positional outputs; the call makes the others. */
-static int
+static CWJ_APART int
 bind_outputs(cwj_frame *frame, PyObject *const *args, Py_ssize_t count)
 {
     int noutputs = frame->decl->noutputs;
@@ -69,11 +66,23 @@ bind_outputs(cwj_frame *frame, PyObject *const *args, Py_ssize_t count)
     return 0;
 }
 
+/* Returns the parameters of a call. */
+static inline cwj_signature_names
+names_of(const cwj_frame *frame)
+{
+    const cwj_runtime *runtime = frame->runtime;
+    return (cwj_signature_names){
+        runtime->names,       sizeof(PyObject *), runtime->nnames, 0,
+        frame->decl->ninputs, refuse_arguments,   frame,           frame->decl->noutputs};
+}
+
 /* Called with an exception set, after cwj_bind() has failed. If an argument has a keyword of ufuncs, leaves the call to
  * runtime->foreign, which asks f.ufunc; without that, says who takes it. Returns -1. */
 static CWJ_COLD int
-leave_to_ufunc(cwj_frame *frame, const cwj_signature_names *names, PyObject *kwnames)
+leave_to_ufunc(cwj_frame *frame, PyObject *kwnames)
 {
+    cwj_signature_names names =
+        names_of(frame); /* its own, so that bind_slots() keeps it in registers */
     static const char *const words[] = {"where", "dtype",     "axis",  "axes",   "keepdims",
                                         "order", "signature", "subok", "casting"};
     const char *found = NULL;
@@ -81,7 +90,7 @@ leave_to_ufunc(cwj_frame *frame, const cwj_signature_names *names, PyObject *kwn
         PyObject *name = PyTuple_GET_ITEM(kwnames, i);
         for (size_t j = 0; j < sizeof(words) / sizeof(*words); j++) {
             if (PyUnicode_CompareWithASCIIString(name, words[j]) == 0 &&
-                cwj_find_name(names, name) == -1) {
+                cwj_find_name(&names, name) == -1) {
                 found = words[j];
             }
         }
@@ -105,16 +114,14 @@ bind_slots(cwj_frame *frame, PyObject *const *args, Py_ssize_t npositional, PyOb
 {
     const cwj_runtime *runtime = frame->runtime;
     int ninputs = frame->decl->ninputs;
-    cwj_signature_names names = {
-        runtime->names, sizeof(PyObject *), runtime->nnames, 0,
-        ninputs,        refuse_arguments,   frame,           frame->decl->noutputs};
+    cwj_signature_names names = names_of(frame);
     frame->held = NULL;
     frame->slots = frame_alloc_zeroed(frame, (size_t)runtime->nnames, sizeof(PyObject *));
     if (frame->slots == NULL) {
         return -1;
     }
     if (cwj_bind(&names, args, npositional, kwnames, frame->slots) < 0) {
-        return leave_to_ufunc(frame, &names, kwnames);
+        return leave_to_ufunc(frame, kwnames);
     }
     frame->inputs = frame->slots;
     for (int i = 0; i < ninputs; i++) {
@@ -128,8 +135,11 @@ bind_slots(cwj_frame *frame, PyObject *const *args, Py_ssize_t npositional, PyOb
             return cwj_refuse_missing(&names, i, runtime->names[i]);
         }
     }
-    return npositional > ninputs ? bind_outputs(frame, args + ninputs, npositional - ninputs)
-                                 : bind_out(frame, &frame->slots[ninputs]);
+    if (npositional > ninputs) {
+        return bind_outputs(frame, args + ninputs, npositional - ninputs);
+    }
+    PyObject *const *out = &frame->slots[ninputs];
+    return *out == NULL || *out == Py_None ? 0 : bind_out(frame, out);
 }
 
 /* Binds the usual call without copying: all arguments are positional, or only `out` has a keyword. Returns 0 for other
