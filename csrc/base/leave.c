@@ -3,6 +3,7 @@
 
 #include "base/compat.h"
 #include "base/errors.h"
+#include "base/state.h"
 #include "os/clock.h"
 #include "os/signals.h"
 #include "os/threads.h"

@@ -9,8 +9,12 @@
  * the main thread. */
 #pragma once
 
-#include "base/state.h"
+#include <Python.h>
+
+#include <stdbool.h>
+
 #include "os/exits.h"
+#include "os/threads.h"
 
 typedef enum cwj_reason {
     CWJ_STAYED,

@@ -162,7 +162,7 @@ def test_signature_tells_what_a_call_takes():
     parameters = inspect.signature(f).parameters
     either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     kinds = [(p.name, p.kind) for p in parameters.values()]
-    assert kinds == [("left", either), ("right", either), ("out", keyword), ("scale", keyword)]
+    assert kinds == [("left", either), ("right", either), ("out", either), ("scale", keyword)]
     assert parameters["out"].default is None
 
 

@@ -171,7 +171,7 @@ def test_inputs_that_share_memory_with_an_output_are_copied() -> None:
     for out in (np.s_[:], np.s_[::-1]):
         x = np.arange(12.0).reshape(3, 4)
         wanted = np.cumsum(x, 1)
-        with pytest.warns(UserWarning, match="'x' is copied: it is float64, sharing memory with an output"):
+        with pytest.warns(UserWarning, match="'x' is copied in this call: it shares memory with an output"):
             assert np.array_equal(sums(x, x[out]), wanted)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
