@@ -6,6 +6,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "os/threads.h" /* first: an emitted module has the text of each file once, and not what is in the #ifndef */
 #ifndef CWJ_STANDALONE /* an emitted module sets NumPy up itself */
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL cwrapjit_ARRAY_API
@@ -31,7 +32,6 @@
 #include "base/tuples.h"
 #include "function/call/call.h"
 #include "os/clock.h"
-#include "os/threads.h"
 
 #include "function/call/frame.c"
 #include "function/call/report.c"
