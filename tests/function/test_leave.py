@@ -20,6 +20,7 @@ PRELUDE = """
 import os, select, signal, subprocess, sys, threading, time
 import numpy as np, cwrapjit
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 begun, done = os.pipe(), os.pipe()
 PRESSER = '''
 import os, select, signal, sys
