@@ -24,6 +24,7 @@
 # make tsan         builds with ThreadSanitizer, runs the tests of threads with it
 # make fuzz         random input, FUZZ_SECONDS=60 for each C target (libFuzzer)
 # make explore      EXPLORE=1 times the tests' number of new random cases in Python
+# make maths-check  errors of the functions of <math.h>, against MPFR, and docs/accuracy.md: an hour (needs libmpfr-dev)
 # make trust        what was tried and how much of it, as a table: an hour; TRUST_FLAGS=--quick some minutes
 #
 # PYTHON=python3.12 chooses the interpreter, VENV=dir the environment,
@@ -61,7 +62,7 @@ PYTHON_FILES = setup.py cwrapjit tests examples benchmarks tools docs/conf.py do
 EXAMPLES = $(filter-out examples/_%.py examples/cluster.py,$(sort $(wildcard examples/*.py)))
 
 .PHONY: demo test quick test-peers docs test-all-pythons test-new-pythons test-arm64 bench asan tsan soak fuzz \
-	explore trust wheel test-wheel release-check lint format clean
+	explore maths-check trust wheel test-wheel release-check lint format clean
 
 demo: $(VENV)/.built $(VENV)/.demo
 	@for each in $(EXAMPLES); do \
@@ -114,6 +115,9 @@ fuzz: $(VENV)/.strict
 explore: $(VENV)/.strict $(VENV)/.test
 	@CWRAPJIT_EXPLORE=$(EXPLORE) $(PYTEST) -q \
 		$$(grep -rl --include="test_*.py" --exclude-dir=peers hypothesis tests)
+
+maths-check: $(VENV)/.strict
+	@$(PY) tools/maths_check.py $(MATHS_FLAGS)
 
 trust: $(VENV)/.strict $(VENV)/.test
 	@$(PY) tools/trust.py $(TRUST_FLAGS)

@@ -13,6 +13,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import sysconfig
 from types import ModuleType
 from typing import Any
 
@@ -99,14 +100,28 @@ def tell(line: str) -> None:
             path.write_text(line + "\n", encoding="utf-8")
 
 
+def flags_of(source: str) -> list[str]:
+    """Returns the flags that a file asks for: instructions, of which the processor is asked at run time."""
+    path = pathlib.Path(source)
+    if path.parent.name != "maths" or not sysconfig.get_platform().endswith("x86_64"):
+        return []
+    asked = re.search(r"/\* compiled with: (.*) \*/", path.read_text(encoding="utf-8"))
+    return asked[1].split() if asked else []
+
+
 def compile_in_parallel(compiler: Any) -> None:
     """Makes setuptools compile an extension's files in parallel, and tells how far it is."""
     compile = compiler.compile
 
+    def compile_one(source: str, options: dict[str, Any]) -> list[str]:
+        if flags := flags_of(source):
+            options = {**options, "extra_postargs": [*(options.get("extra_postargs") or ()), *flags]}
+        return compile([source], **options)
+
     def compile_all(sources: list[str], **options: Any) -> list[str]:
         made: list[str] = []
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            results = pool.map(lambda source: compile([source], **options), sources)
+            results = pool.map(lambda source: compile_one(source, options), sources)
             for number, objects in enumerate(results, 1):
                 made += objects
                 if number % 25 == 0 or number == len(sources):
@@ -152,6 +167,7 @@ setup(
             sources=sources(),
             depends=relative(
                 "tinyjit/**/*.h",
+                "tinyjit/**/*.def",
                 "csrc/**/*.h",
                 f"{CALL_PATH}/*.c",
                 "cwrapjit/include/**/*.h",

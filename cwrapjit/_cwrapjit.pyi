@@ -20,6 +20,7 @@ _Dim: TypeAlias = int | str
 _Shape: TypeAlias = Sequence[_Dim]
 _Extra: TypeAlias = Sequence[str]
 _Optimize: TypeAlias = Literal["auto", "off", "eager"]
+_Math: TypeAlias = Literal["cwrapjit", "libm"]
 _Threads: TypeAlias = int | Literal["auto"]
 _Cast: TypeAlias = Literal["no", "safe", "same_kind"]
 _Copies: TypeAlias = Literal["allow", "warn"]
@@ -75,6 +76,10 @@ class Config:
     def compile_memory(self) -> int: ...
     @compile_memory.setter
     def compile_memory(self, value: int | None) -> None: ...
+    @property
+    def math(self) -> _Math: ...
+    @math.setter
+    def math(self, value: _Math | None) -> None: ...
     @property
     def compiled_graphs(self) -> int: ...
 
@@ -139,6 +144,7 @@ class module(ModuleType):
         library_dirs: _List = (),
         optimize: _Optimize | None = None,
         fastmath: bool | None = None,
+        math: _Math | None = None,
         debug: bool | Literal["left"] | None = None,
         threads: _Threads | None = None,
         unordered: bool | None = None,
@@ -172,6 +178,7 @@ class module(ModuleType):
         window_steps: dict[str, Sequence[int]] | None = None,
         optimize: _Optimize | None = None,
         fastmath: bool | None = None,
+        math: _Math | None = None,
         debug: bool | Literal["left"] | None = None,
         threads: _Threads | None = None,
         unordered: bool | None = None,
@@ -219,6 +226,7 @@ def function(
     window_steps: dict[str, Sequence[int]] | None = None,
     optimize: _Optimize | None = None,
     fastmath: bool | None = None,
+    math: _Math | None = None,
     debug: bool | Literal["left"] | None = None,
     threads: _Threads | None = None,
     unordered: bool | None = None,
@@ -282,6 +290,7 @@ def compile_graph(
     check: bool,
     optimize: Any,
     fastmath: Any,
+    math: Any,
     debug: Any,
     said: Any,
     made_by: Any,
@@ -456,10 +465,18 @@ def library_environment(
     debug: bool | str = False,
     text: str | None = None,
     shown: str = "",
+    math: _Math | None = None,
 ) -> object: ...
 def library_has_state(environment: object, /) -> bool: ...
 def check_loops(
-    who: str, fastmath: object, threads: object, cast: object, copies: object, optimize: object, /
+    who: str,
+    fastmath: object,
+    math: object,
+    threads: object,
+    cast: object,
+    copies: object,
+    optimize: object,
+    /,
 ) -> None: ...
 def find_typeless(text: str, /) -> tuple[str, int, int] | None: ...
 def compile_thunks(

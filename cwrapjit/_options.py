@@ -12,7 +12,7 @@ from cwrapjit._imports import load
 if TYPE_CHECKING:
     import numpy as np
 
-    from cwrapjit._cwrapjit import _Cast, _Cookie, _Copies, _List, _Macros, _Optimize, _Threads
+    from cwrapjit._cwrapjit import _Cast, _Cookie, _Copies, _List, _Macros, _Math, _Optimize, _Threads
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,6 +62,7 @@ class OfReductions(TypedDict, total=False):
     library_dirs: _List
     optimize: _Optimize | None
     fastmath: bool | None
+    math: _Math | None
     debug: bool | Literal["left"] | None
     threads: _Threads | None
     cast: _Cast | None

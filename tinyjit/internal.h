@@ -159,6 +159,7 @@ struct tj_environment {
     size_t nlibraries;
     tj_unit *sources_unit;            /* owned, or NULL */
     bool own_mathematics; /* see tj_environment_has_mathematics() */
+    bool libm; /* see tj_environment_options */
     tj_lines *lines; /* owned: the lines of the sources, or NULL */
     bool lines_known; /* creating them was tried, so it is not tried again */
     const char *const *host_prefixes; /* borrowed, NULL-terminated, or NULL */
@@ -182,6 +183,9 @@ extern const char *const tj_remembering_names[];
 /* Returns the address of a name in the loaded process, or NULL. `again`: asks the loader even if an earlier
  * look-up failed. Compile lock held. */
 const void *tj_process_symbol(const char *name, bool again);
+/* Stands before the names of libm's functions that a text defines itself. */
+#define TJ_HIDDEN_PREFIX "cwj_hidden_"
+
 /* Returns the address of a name in libm, or NULL. Compile lock held. */
 const void *tj_libm_symbol(const char *name);
 
@@ -191,9 +195,17 @@ void tj_offer_free(tj_offer *offer); /* accepts NULL */
 
 /* Returns the embedding program's symbols. */
 const tj_map *tj_environment_symbols(const tj_environment *environment);
-/* Finds the symbol that a unit of environment uses for name. Returns false if there is none. Compile lock held. */
-bool tj_environment_find(const tj_environment *environment, const char *name, bool again,
+/* Finds the symbol that a unit of environment uses for name. libm: functions of mathematics are libm's, not ours.
+ * Returns false if there is none. Compile lock held. */
+bool tj_environment_find(const tj_environment *environment, const char *name, bool again, bool libm,
                          tj_symbol *found);
+/* Returns true if the sources or the libraries, other than libm, define the name. Compile lock held. */
+bool tj_environment_brings(const tj_environment *environment, const char *name);
+/* Lines of a text that asks for libm's functions of mathematics, or for ours. */
+#define TJ_WITH_LIBM "#define CWJ_LIBM\n"
+#define TJ_WITHOUT_LIBM "#undef CWJ_LIBM\n"
+/* Returns true if the functions of mathematics of a text (NULL: of the sources) are libm's. */
+bool tj_uses_libm(const tj_environment *environment, const char *text);
 /* Returns true if use of this symbol is a call into the embedding program. */
 bool tj_environment_is_host(const tj_environment *environment, const tj_symbol *symbol);
 /* Returns true if a call of this symbol is observable from outside, or keeps state: functions of the
@@ -210,6 +222,20 @@ const char *tj_mathematical_name(size_t i);
 /* Returns true if the sources or the libraries define one of these functions. Then no function of
  * mathematics.h is used. Compile lock held. */
 bool tj_environment_has_mathematics(const tj_environment *environment);
+
+/* ---- maths/choice.c ---------------------------------------------------- */
+
+/* Reads $CWRAPJIT_CPU, the most that our code may use. Fails if that is no instruction set of this processor. */
+tj_status tj_maths_choose(tj_error *error);
+/* Returns true if code may use these instructions: "avx2" (with FMA3), "avx512". */
+bool tj_maths_may_use(const char *instructions);
+/* The functions of libm that are ours: the i-th one's name (NULL after the last), number of arguments, and type. */
+const char *tj_maths_name(size_t i);
+int tj_maths_arity(size_t i);
+bool tj_maths_is_float(size_t i);
+/* Returns our function of this name, or its form for vectors, which compilers call "_ZGVdN4v_exp"; NULL: none. */
+const void *tj_maths_function(const char *name);
+const void *tj_maths_vector(const char *symbol);
 
 /* ---- pages.c ----------------------------------------------------------- */
 
@@ -354,6 +380,8 @@ typedef struct tj_object {
     bool fuses; /* its code may fuse a multiplication and an addition, with one rounding */
     bool keeps_state; /* set by the caller: writable data is accepted */
     bool calls_fma; /* set by the caller: instructions for fma() are accepted */
+    bool
+        libm; /* set by the caller: its functions of mathematics, and their vector forms, are libm's */
 } tj_object;
 
 /* Loads an object that tj_object_check() accepted. Binds its symbols like those of a unit, and then the
@@ -417,6 +445,7 @@ typedef struct tj_code_flags {
     bool narrow; /* no instructions that fuse despite -ffp-contract=off: AVX-512, FCMLA */
     bool urgent; /* like tj_job_options.urgent */
     bool explains; /* the compiler reports its optimizations of loops */
+    bool libm; /* functions of mathematics are libm's */
     const tj_needs *needs;
 } tj_code_flags;
 /* Appends the whole command line. The compiler reads the text from standard input and writes the object to
@@ -433,10 +462,14 @@ bool tj_compiler_sees_environment(const char *text);
 /* Turns builtins that compilers fold or replace, such as __builtin_pow, into calls of libm's functions. Flags
  * do the same for the plain names. */
 void tj_compiler_hide_builtins(const tj_needs *needs, tj_text *text);
+/* Declares our functions, which all have vector forms, except those that the environment brings. */
+void tj_compiler_declare_maths(const tj_environment *environment, const tj_needs *needs,
+                               tj_text *text);
 /* Declares the functions of libm that this machine has in vector form. */
 void tj_compiler_declare_vectors(tj_text *text);
-/* Returns a function of libmvec or libgcc that compilers call implicitly; NULL: unknown. Compile lock held. */
-const void *tj_compiler_symbol(const char *name);
+/* Returns a function of libgcc that compilers call implicitly, or the vector form of a function, ours or (libm)
+ * libmvec's; NULL: unknown. Compile lock held. */
+const void *tj_compiler_symbol(const char *name, bool libm);
 
 /* ---- pipework.c -------------------------------------------------------- */
 
@@ -488,6 +521,8 @@ void tj_build_clear(tj_build *build);
 /* Returns true if libtcc also compiles the text. It does not if the code keeps state, because no other tier
  * of that code runs, or if the build checks a file. */
 bool tj_build_reads_as_libtcc(const tj_build *build);
+/* Returns true if functions of mathematics, and their vector forms, are libm's in this build. */
+bool tj_build_uses_libm(const tj_build *build);
 /* Returns true if the build makes an object. */
 bool tj_build_makes_code(const tj_build *build);
 /* Appends the text that the compiler reads, with hidden divisors (read/divisors.h) if `hides` is set and code

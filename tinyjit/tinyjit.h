@@ -273,6 +273,8 @@ typedef struct tj_spec {
     bool cookie_readonly; /* const in slices */
     bool apart; /* slices stay separate functions; set after tj_function.apart is known */
     bool checked;         /* item__X() checks its indices: see tj_emit_function() */
+    bool libm; /* functions of mathematics are libm's */
+    bool says_libm; /* the text says so, as its environment has another default */
 } tj_spec;
 
 /* Checks all that needs no compiler: names (unique identifiers that are not reserved), the C types and
@@ -420,6 +422,8 @@ typedef struct tj_environment_options {
     const char *host_data; /* names with this prefix are data, not functions; or NULL */
     /* Macros that the program's headers need, defined before define_macros, in the same form. */
     const char *const *host_macros;
+    bool
+        libm; /* texts use libm's functions of mathematics such as exp, not ours, unless they say the opposite */
 } tj_environment_options;
 
 tj_status tj_environment_new(const tj_environment_options *options, tj_environment **environment,
@@ -435,6 +439,7 @@ const char *const *tj_environment_sources(const tj_environment *environment);
 const char *tj_environment_source(const tj_environment *environment, size_t i, size_t *length);
 /* Returns the text that replaces the source files, after a #line directive, or NULL. Borrowed. */
 const char *tj_environment_text(const tj_environment *environment);
+bool tj_environment_uses_libm(const tj_environment *environment); /* the option of that name */
 /* Returns true if the sources or the text contain writable data. */
 bool tj_environment_has_state(const tj_environment *environment);
 /* Returns true if functions that it calls may keep an address: there is writable data, or a library. */

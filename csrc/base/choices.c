@@ -65,6 +65,20 @@ cwj_cast_name(int cast)
     return cast_names[cast];
 }
 
+static const char *const math_names[] = {[CWJ_MATH_OURS] = "cwrapjit", [CWJ_MATH_LIBM] = "libm"};
+
+int
+cwj_parse_math(PyObject *value, const char *who)
+{
+    return cwj_parse_choice(value, math_names, 2, who, "math");
+}
+
+const char *
+cwj_math_name(int math)
+{
+    return math_names[math];
+}
+
 static const char *const copies_names[] = {"allow", "warn"};
 
 int

@@ -22,6 +22,11 @@ typedef enum cwj_optimize {
     CWJ_OPTIMIZE_EAGER
 } cwj_optimize;
 
+typedef enum cwj_math {
+    CWJ_MATH_OURS,
+    CWJ_MATH_LIBM
+} cwj_math;
+
 typedef enum cwj_debug {
     CWJ_DEBUG_OFF,
     CWJ_DEBUG_ON,
@@ -44,6 +49,8 @@ int cwj_parse_optimize(PyObject *value, const char *who); /* a cwj_optimize */
 const char *cwj_optimize_name(int optimize);
 int cwj_parse_cast(PyObject *value, const char *who);
 const char *cwj_cast_name(int cast);
+int cwj_parse_math(PyObject *value, const char *who); /* a cwj_math */
+const char *cwj_math_name(int math);
 int cwj_parse_copies(PyObject *value, const char *who); /* 1: warn */
 const char *cwj_copies_name(int warns);
 int cwj_parse_debug(PyObject *value, const char *who); /* a cwj_debug */

@@ -94,6 +94,9 @@ static const setting settings[] = {
                                     "Bytes that compiling one text may hold, its data among them; "
                                     "$CWRAPJIT_COMPILE_MEMORY.\n\n"
                                     "What takes more is refused with MemoryError."},
+    [CWJ_SETTING_MATH] = {"math", "CWRAPJIT_MATH", text_itself, cwj_parse_math, "cwrapjit",
+                          "Whose functions of mathematics C calls, 'cwrapjit' or 'libm'; "
+                          "$CWRAPJIT_MATH."},
 };
 _Static_assert(TJ_COMPILE_MEMORY == 1073741824, "the usual text above");
 _Static_assert(sizeof settings / sizeof *settings == CWJ_NSETTINGS, "one for each");

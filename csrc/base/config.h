@@ -10,6 +10,7 @@ typedef enum cwj_setting {
     CWJ_SETTING_PROCESSES,
     CWJ_SETTING_DEBUG,
     CWJ_SETTING_COMPILE_MEMORY,
+    CWJ_SETTING_MATH,
     CWJ_NSETTINGS
 } cwj_setting;
 

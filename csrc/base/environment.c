@@ -124,6 +124,19 @@ take_text(const cwj_build *build, tj_environment_options *options, tj_piece *tex
     return 0;
 }
 
+/* Returns 1 for libm's functions of mathematics, 0 for ours, or -1 with an exception. Front ends refuse other values of
+ * the option, with their own names. */
+static int
+uses_libm(const cwj_module_state *state, PyObject *math)
+{
+    if (cwj_given(math)) {
+        return PyUnicode_Check(math) &&
+               PyUnicode_CompareWithASCIIString(math, cwj_math_name(CWJ_MATH_LIBM)) == 0;
+    }
+    int chosen = cwj_config_number(state->config, CWJ_SETTING_MATH);
+    return chosen < 0 ? -1 : chosen == CWJ_MATH_LIBM;
+}
+
 /* Fills a new environment. Returns 0, or -1 with an exception. */
 static int
 fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, const char *who)
@@ -136,6 +149,11 @@ fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, con
     if (has_header && !PyUnicode_Check(build->header)) {
         return cwj_refuse_type(who, "header", "a str", build->header);
     }
+    int libm = uses_libm(state, build->math);
+    if (libm < 0) {
+        return -1;
+    }
+    options.libm = libm;
     self->header = has_header ? Py_NewRef(build->header) : PyUnicode_FromString("");
     PyObject *lists = self->header == NULL ? NULL : encode_lists(build, who);
     if (lists != NULL && take_text(build, &options, &text) == 0 &&

@@ -16,6 +16,7 @@ typedef struct cwj_build {
     PyObject *header;
     PyObject *text; /* a library's source=: C text instead of sources; borrowed str */
     const char *text_file; /* the file name of text in messages; borrowed */
+    PyObject *math; /* the option, for sources and text; borrowed */
 #define CWJ_MEMBER(name) PyObject *name;
     CWJ_BUILD_LISTS(CWJ_MEMBER)
 #undef CWJ_MEMBER

@@ -250,6 +250,8 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
         check_threads(spec, &options) < 0 || cwj_reduction_take(&reduction, spec, &arguments) < 0) {
         goto done;
     }
+    spec->tj.libm = options.math == CWJ_MATH_LIBM;
+    spec->tj.says_libm = spec->tj.libm != tj_environment_uses_libm(environment->tj);
     definition = cwj_blueprint_new(&arguments);
     docstring = definition == NULL ? NULL : take_docstring(spec, arguments.docstring);
     dict = docstring == NULL ? NULL : make_dict(spec, module_name, docstring);
@@ -285,7 +287,7 @@ const char cwj_function_doc[] =
     "         Ccode_cookie_cleanup='', extra_args=(), *, header='', sources=(), include_dirs=(),\n"
     "         define_macros=(), libraries=(), library_dirs=(), signature=None, args_inout=(),\n"
     "         args_shared=(), output_dims=None, windows=None, border=None, cval=None,\n"
-    "         axes=None, window_steps=None, optimize=None, fastmath=None, debug=None,\n"
+    "         axes=None, window_steps=None, optimize=None, fastmath=None, math=None, debug=None,\n"
     "         threads=None, unordered=None, inplace=None, gil=None, cast=None, copies=None,\n"
     "         cookie=None,\n"
     "         identity=None, associative=None, c_function=None)\n"
@@ -308,6 +310,7 @@ cwj_function(PyObject *extension, PyObject *args, PyObject *kwargs)
     if (rest == NULL || cwj_build_pop(&build, rest) < 0) {
         goto done;
     }
+    build.math = PyDict_GetItemString(rest, "math");
     environment = cwj_environment_new(state, &build, "function()");
     if (environment != NULL) {
         function = cwj_function_define(state, environment, NULL, &defaults, args, rest);

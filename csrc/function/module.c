@@ -97,6 +97,7 @@ module_init(PyObject *self, PyObject *args, PyObject *kwargs)
     if (who == NULL || init_plain(self, name, docstring) < 0) {
         goto done;
     }
+    build.math = values.math;
     environment = cwj_environment_new(cwj_state_of(self), &build, who);
     if (environment == NULL) {
         goto done;
@@ -160,7 +161,8 @@ PyDoc_STRVAR(
     "         Ccode_cookie_struct='', Ccode_cookie_cleanup='', extra_args=(), *, signature=None,\n"
     "         args_inout=(), args_shared=(), output_dims=None, windows=None, border=None,\n"
     "         cval=None, axes=None, window_steps=None, optimize=None, fastmath=None,\n"
-    "         debug=None, threads=None, unordered=None, inplace=None, gil=None, cast=None,\n"
+    "         math=None, debug=None, threads=None, unordered=None, inplace=None, gil=None, "
+    "cast=None,\n"
     "         copies=None, cookie=None,\n"
     "         identity=None, associative=None, c_function=None)\n"
     "--\n\n"
@@ -281,8 +283,9 @@ module_dealloc(PyObject *self)
 PyDoc_STRVAR(
     module_doc,
     "module(name, docstring='', header='', *, sources=(), include_dirs=(), define_macros=(),\n"
-    "       libraries=(), library_dirs=(), optimize=None, fastmath=None, debug=None,\n"
-    "       threads=None, unordered=None, inplace=None, gil=None, cast=None, copies=None,\n"
+    "       libraries=(), library_dirs=(), optimize=None, fastmath=None, math=None,\n"
+    "       debug=None, threads=None, unordered=None, inplace=None, gil=None, cast=None, "
+    "copies=None,\n"
     "       cookie=None)\n"
     "--\n\n"
     "A module whose functions are compiled in memory: see function().\n\n"

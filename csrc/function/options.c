@@ -48,6 +48,7 @@ describe(const cwj_options *options, const int *member)
            : member == &options->warns           ? PyUnicode_FromString(cwj_copies_name(*member))
            : member == &options->cookie_readonly ? PyUnicode_FromString(cookie_names[*member])
            : member == &options->debug           ? cwj_debug_value(*member)
+           : member == &options->math            ? PyUnicode_FromString(cwj_math_name(*member))
            : member != &options->threads         ? PyBool_FromLong(*member)
            : *member == CWJ_THREADS_AUTO         ? PyUnicode_FromString("auto")
                                                  : PyLong_FromLong(*member);
@@ -88,6 +89,7 @@ cwj_options_finish(cwj_options *options, cwj_module_state *state)
     options->threads_by_default = options->threads == CWJ_UNSET;
     if (by_default(&options->optimize, state, CWJ_SETTING_OPTIMIZE) < 0 ||
         by_default(&options->threads, state, CWJ_SETTING_THREADS) < 0 ||
+        by_default(&options->math, state, CWJ_SETTING_MATH) < 0 ||
         by_default(&options->debug, state, CWJ_SETTING_DEBUG) < 0) {
         return -1;
     }

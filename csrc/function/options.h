@@ -15,6 +15,7 @@
     X(copies, warns, cwj_parse_copies)                                            \
     X(cookie, cookie_readonly, parse_cookie)                                      \
     X(fastmath, fastmath, parse_fastmath)                                         \
+    X(math, math, cwj_parse_math)                                                 \
     X(debug, debug, cwj_parse_debug)                                              \
     X(unordered, unordered, parse_unordered)                                      \
     X(inplace, inplace, parse_inplace)                                            \

@@ -170,11 +170,12 @@ environment_of(const cwj_module_state *state, PyObject *holder)
     return environment == NULL ? NULL : cwj_environment_ref(environment);
 }
 
-/* Returns the environment of holder, or a new one from `described`, which is (header, lists). */
+/* Returns the environment of holder, or a new one from `described`, which is (header, lists), and the options. */
 static cwj_environment *
-take_environment(cwj_module_state *state, PyObject *holder, PyObject *described, PyObject *module)
+take_environment(cwj_module_state *state, PyObject *holder, PyObject *described, PyObject *chosen,
+                 PyObject *module)
 {
-    cwj_build build = {0}; /* borrowed here */
+    cwj_build build = {.math = PyDict_GetItemString(chosen, "math")}; /* borrowed here */
     cwj_environment *environment = environment_of(state, holder);
     if (environment != NULL) {
         return environment;
@@ -232,7 +233,7 @@ module_again(PyObject *extension, PyObject *args)
         return NULL;
     }
     none = PyTuple_New(0);
-    environment = none == NULL ? NULL : take_environment(state, holder, described, name);
+    environment = none == NULL ? NULL : take_environment(state, holder, described, chosen, name);
     module =
         environment == NULL ? NULL : state->module_type->tp_new(state->module_type, none, NULL);
     if (module != NULL && cwj_module_set_up(module, name, docstring, environment, &options) < 0) {

@@ -115,6 +115,7 @@ def link(
     updates: dict[Any, Any] | None = None,
     optimize: Literal["auto", "eager", "off"] | None = None,
     fastmath: bool | None = None,
+    math: Literal["cwrapjit", "libm"] | None = None,
     debug: bool | Literal["left"] | None = None,
 ) -> Graph:
     """Compile a graph of types and ops to one function, a Graph.
@@ -136,7 +137,7 @@ def link(
     name: the graph's name in messages.
     python: ops without C code run by their perform().
     updates: {input: variable}, the variables whose values inputs take after a run.
-    optimize, fastmath, debug: as for function().
+    optimize, fastmath, math, debug: as for function().
 
     Raises CompileError for C that does not compile, NotImplementedError for ops and types without C,
     TypeError and ValueError for invalid graphs.
@@ -154,6 +155,6 @@ def link(
     struct_form, name = mode == "struct", str.__str__(name)
     said = read_graph(name, inputs, outputs, updates, struct_form, **flags)
     kept = {"mode": mode, "name": name, "updates": dict(updates or ()), **flags}
-    kept |= {"optimize": optimize, "fastmath": fastmath, "debug": debug}
+    kept |= {"optimize": optimize, "fastmath": fastmath, "math": math, "debug": debug}
     given = [tuple(each) if isinstance(each, list) else each for each in (inputs, outputs)]
-    return compile_graph(struct_form, check, optimize, fastmath, debug, said, (*given, kept))
+    return compile_graph(struct_form, check, optimize, fastmath, math, debug, said, (*given, kept))

@@ -80,7 +80,7 @@ def vectorize(
         return shared.define([None])
     if T is not None:
         return shared.define(_given_types(T, shared.who))
-    loops = ("fastmath", "threads", "cast", "copies", "optimize")  # reports wrong values now
+    loops = ("fastmath", "math", "threads", "cast", "copies", "optimize")  # reports wrong values now
     _cwrapjit.check_loops(f"{made_name}()", *(options.get(each) for each in loops))
     return Deduced(shared)
 

@@ -42,6 +42,7 @@ class Library(Pickled):
     doc: the docstring.
     debug: True or "left" turns faults in calls into a cwrapjit.Fault.
     source: C text, whose functions become attributes without a declaration, unless static. Some broadcast.
+    math: as for function(), for the whole text.
     fastmath, threads, cast, copies, optimize: as for function(), for those that broadcast; cast is "safe" by
     default.
 
@@ -72,6 +73,7 @@ class Library(Pickled):
         debug: bool | Literal["left"] | None = None,
         source: str | None = None,
         fastmath: bool | None = None,
+        math: Literal["cwrapjit", "libm"] | None = None,
         threads: int | Literal["auto"] | None = None,
         cast: Literal["no", "safe", "same_kind"] | None = None,
         copies: Literal["allow", "warn"] | None = None,

@@ -28,6 +28,7 @@ class Settings:
     debug: bool | Literal["left"] | None = None
     source: str | None = None
     fastmath: bool | None = None
+    math: str | None = None
     threads: int | str | None = None
     cast: str | None = None
     copies: str | None = None
@@ -52,7 +53,9 @@ class Settings:
             error = ValueError if isinstance(self.debug, str) else TypeError
             raise error(f"{who}: debug must be True, False or 'left', not {self.debug!r}")
         # Now: what broadcasts is made later.
-        _cwrapjit.check_loops(who, self.fastmath, self.threads, self.cast, self.copies, self.optimize)
+        _cwrapjit.check_loops(
+            who, self.fastmath, self.math, self.threads, self.cast, self.copies, self.optimize
+        )
         for option in self.loops if self.source is None else ():
             raise ValueError(f"{who}: {option}= goes with source=, whose functions broadcast")
         self.debug = _cwrapjit.config.debug if self.debug is None else self.debug
@@ -61,7 +64,7 @@ class Settings:
     @property
     def loops(self) -> dict[str, Any]:
         """Options of function() for what broadcasts."""
-        options = ("fastmath", "threads", "cast", "copies", "optimize")
+        options = ("fastmath", "math", "threads", "cast", "copies", "optimize")
         return {name: value for name in options if (value := getattr(self, name)) is not None}
 
     @property
@@ -92,5 +95,5 @@ class Settings:
         """Makes an environment for C text. text: that of source=, for libtcc; given: as the user wrote it."""
         return _cwrapjit.library_environment(
             self.name, self.sources, self.linked, self.include_dirs, self.define_macros, self.library_dirs,
-            self.header, self.debug or False, text, given,
+            self.header, self.debug or False, text, given, self.math,
         )  # fmt: skip

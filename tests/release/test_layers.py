@@ -265,7 +265,10 @@ OTHERS = re.compile(r"Python\.h|structmember\.h|pyerrors\.h|libtcc\.h|numpy/\w+\
 # Besides tinyjit/os/: faults and stacks of debug=True.
 SEAMS = {"csrc/base/debug/fault.c", "csrc/base/debug/room.c"}
 # Headers that compilers of other systems have, too.
-ALLOWED = {"csrc/library/objects/owners.c": {"search.h"}}
+ALLOWED = {
+    "csrc/library/objects/owners.c": {"search.h"},
+    "tinyjit/maths/vector.h": {"immintrin.h", "arm_neon.h"},  # of processors
+}
 
 A_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\')', re.DOTALL)
 # Functions that headers of tinyjit/os/ or C11 replace, and names that only one system has.

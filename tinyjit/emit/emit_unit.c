@@ -285,6 +285,8 @@ static const char checked_entries[] =
 /* Emits the text before the body. The text for the cc tier has no legend, because nobody reads it. */
 static void emit_top(tj_emitter *this)
 {
+    if (this->spec->says_libm)
+        tj_text_puts(this->out, this->spec->libm ? TJ_WITH_LIBM : TJ_WITHOUT_LIBM);
     tj_emit_own_line(this);
     if (!(this->form & TJ_FAST))
         emit_legend(this);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "read/divisors.h"
+#include "read/tokens.h"
 
 static const tj_environment no_environment;
 
@@ -124,24 +125,73 @@ static void find_needs(const tj_build *build, tj_needs *needs)
         tj_needs_init(needs, environment_of(build), build->text);
 }
 
+bool tj_build_uses_libm(const tj_build *build)
+{
+    return build->fastmath || tj_uses_libm(environment_of(build), build->text);
+}
+
+/* Gives functions of mathematics the forms in which compilers may use them. */
+static void declare_functions(const tj_build *build, const tj_needs *needs, tj_text *text)
+{
+    bool sees_exceptions = tj_compiler_sees_environment(build->text);
+    if (build->fastmath)
+        tj_compiler_declare_vectors(text);
+    else
+        tj_compiler_hide_builtins(needs, text);
+    if (!tj_build_uses_libm(build) && tj_build_makes_code(build) && !sees_exceptions)
+        tj_compiler_declare_maths(environment_of(build), needs, text);
+    if (sees_exceptions)
+        tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
+    if (!tj_build_makes_code(build) || environment_of(build)->own_mathematics)
+        tj_text_puts(text, usual_names); /* checks report names as in the text */
+    else if (needs->mathematics || !needs->names)
+        tj_text_printf(text, "%s%s", build->fastmath ? "#define CWJ_FASTMATH\n" : "",
+                       tj_mathematics());
+}
+
+static void hide_name(void *context, const char *name)
+{
+    if (tj_libm_symbol(name))
+        tj_text_printf(context, "#define %s " TJ_HIDDEN_PREFIX "%s\n", name, name);
+}
+
+static void show_name(void *context, const char *name)
+{
+    if (tj_libm_symbol(name))
+        tj_text_printf(context, "#undef %s\n", name);
+}
+
+static void visit_names(const tj_names *names, void (*visit)(void *context, const char *name),
+                        tj_text *text)
+{
+    tj_compile_lock();
+    tj_names_each(names, visit, text);
+    tj_compile_unlock();
+}
+
+/* Appends what precedes the text. If the text defines a function that libm has, such as a static exp(), the latter gets
+ * another name. */
+static void put_prelude(const tj_build *build, const tj_needs *needs, tj_text *text)
+{
+    tj_names *defined = tj_names_new();
+    if (!defined || !tj_defined_collect(build->text, defined))
+        text->failed = true;
+    else
+        visit_names(defined, hide_name, text);
+    tj_needs_prelude(needs, text);
+    tj_text_puts(text, "\n");
+    declare_functions(build, needs, text);
+    if (defined)
+        visit_names(defined, show_name, text);
+    tj_names_free(defined);
+}
+
 bool tj_build_write(const tj_build *build, bool hides, tj_text *text)
 {
     tj_needs needs;
     find_needs(build, &needs);
     tj_reading_write(tj_build_reads_as_libtcc(build), text);
-    tj_needs_prelude(&needs, text);
-    tj_text_puts(text, "\n");
-    if (build->fastmath)
-        tj_compiler_declare_vectors(text);
-    else
-        tj_compiler_hide_builtins(&needs, text);
-    if (tj_compiler_sees_environment(build->text))
-        tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
-    if (!tj_build_makes_code(build) || environment_of(build)->own_mathematics)
-        tj_text_puts(text, usual_names); /* checks report names as in the text */
-    else if (needs.mathematics || !needs.names)
-        tj_text_printf(text, "%s%s", build->fastmath ? "#define CWJ_FASTMATH\n" : "",
-                       tj_mathematics());
+    put_prelude(build, &needs, text);
     tj_needs_clear(&needs);
     hides &= tj_build_makes_code(build);
     tj_text_puts(text, hides ? tj_divisors_macro() : "");
@@ -164,11 +214,11 @@ tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework
     tj_needs needs;
     find_needs(build, &needs);
     if (tj_build_makes_code(build))
-        tj_compiler_command(&build->compiler, environment_of(build), build->text,
-                            tj_build_reads_as_libtcc(build),
-                            (tj_code_flags){build->fastmath, narrow, build->urgent,
-                                            build->kind == TJ_JOB_EXPLAIN, &needs},
-                            &words);
+        tj_compiler_command(
+            &build->compiler, environment_of(build), build->text, tj_build_reads_as_libtcc(build),
+            (tj_code_flags){build->fastmath, narrow, build->urgent, build->kind == TJ_JOB_EXPLAIN,
+                            tj_build_uses_libm(build), &needs},
+            &words);
     else
         tj_compiler_check_command(&build->compiler, environment_of(build), build->kind, build->file,
                                   tj_build_reads_as_libtcc(build), &words);

@@ -209,6 +209,7 @@ static const char *const not_fusing[] = {"-march=native", "-mno-avx512f", NULL};
 static const char *const without_avx512[] = {"-march=x86-64", "-mavx2",   "-mbmi", "-mbmi2",
                                              "-mlzcnt",       "-mpopcnt", NULL};
 static const char *const with_fma[] = {"-mfma", NULL};
+static const char *const without_avx[] = {"-march=x86-64", NULL};
 
 /* Returns true if the flags above suit the processor. Those that have AVX2 and FMA also have lzcnt. */
 static bool has_avx2(void)
@@ -334,10 +335,19 @@ void tj_compiler_hide_builtins(const tj_needs *needs, tj_text *text)
     visit_inexact(needs, hide_builtin, text);
 }
 
+/* gcc moves a call of a function without side effects to where its value is used. If that is under a condition, the
+ * loop has no vectors. */
+static const char *const unsunk[] = {"-fno-tree-sink", NULL};
+
 static void add_machine(const char *text, bool urgent, bool narrow, tj_words *words)
 {
 #if defined(__x86_64__)
-    if (urgent && !narrow && has_avx2() && !asks_for_avx512(text)) {
+    if (!tj_maths_may_use("avx2") && has_avx2()) {
+        tj_words_add_list(words, without_avx);
+        return;
+    }
+    if ((urgent || !tj_maths_may_use("avx512")) && !narrow && has_avx2() &&
+        !asks_for_avx512(text)) {
         tj_words_add_list(words, without_avx512);
         if (tj_compiler_calls_fma(text))
             tj_words_add_list(words, with_fma);
@@ -484,6 +494,8 @@ void tj_compiler_command(const tj_compiler *compiler, const tj_environment *envi
               flags.needs, words);
     if (!flags.fastmath)
         add_blind_flags(text, words);
+    if (!is_clang(compiler) && !flags.libm)
+        tj_words_add_list(words, unsunk);
     add_refused(compiler, words);
     if (is_clang(compiler))
         add(words, deep_brackets);
@@ -557,14 +569,14 @@ static const void *ask_library(void **handle, const char *library, const char *n
     return *handle ? tj_shared_object_symbol(*handle, name) : NULL;
 }
 
-const void *tj_compiler_symbol(const char *name)
+const void *tj_compiler_symbol(const char *name, bool libm)
 {
     static void *libmvec, *libgcc;
     for (size_t i = 0; i < tj_helper_count; i++)
         if (!strcmp(tj_helper_symbols[i].name, name))
             return tj_helper_symbols[i].address;
     if (!strncmp(name, "_ZGV", 4))
-        return ask_library(&libmvec, TJ_LIBMVEC, name);
+        return libm ? ask_library(&libmvec, TJ_LIBMVEC, name) : tj_maths_vector(name);
     return name[0] == '_' ? ask_library(&libgcc, TJ_LIBGCC, name) : NULL;
 }
 
@@ -584,7 +596,7 @@ static bool has_vectors(const char *name, bool is_float, int arguments)
     for (int i = 0; i < 4 && variants[is_float][i]; i++) {
         snprintf(symbol, sizeof symbol, "_ZGV%s%s_%s%s", variants[is_float][i],
                  arguments == 2 ? "vv" : "v", name, is_float ? "f" : "");
-        if (!tj_compiler_symbol(symbol))
+        if (!tj_compiler_symbol(symbol, true))
             return false;
     }
     return true;
@@ -599,6 +611,24 @@ static void declare(const char *name, int arguments, tj_text *text)
             tj_text_printf(text, "__attribute__((simd(\"notinbranch\"))) %s %s%s(%s);\n",
                            parameters[is_float][0], name, is_float ? "f" : "",
                            parameters[is_float][arguments - 1]);
+}
+
+/* Without `const`, gcc makes no vectors. With SVE, newer compilers would ask for forms that we do not have. */
+void tj_compiler_declare_maths(const tj_environment *environment, const tj_needs *needs,
+                               tj_text *text)
+{
+    static const char *const parameters[2][2] = {{"double", "double, double"},
+                                                 {"float", "float, float"}};
+    const char *vectors = TJ_HAS_SVE ? "" : "simd(\"notinbranch\"), ", *name;
+    tj_compile_lock();
+    for (size_t i = 0; (name = tj_maths_name(i)); i++) {
+        bool is_float = tj_maths_is_float(i);
+        if (tj_needs_name(needs, name) && !tj_environment_brings(environment, name))
+            tj_text_printf(text, "__attribute__((%sconst)) %s %s(%s);\n", vectors,
+                           parameters[is_float][0], name,
+                           parameters[is_float][tj_maths_arity(i) - 1]);
+    }
+    tj_compile_unlock();
 }
 
 void tj_compiler_declare_vectors(tj_text *text)

@@ -7,12 +7,12 @@
 static const tj_environment no_environment;
 
 /* Returns the file that contains a function, as the loader finds it; "" if there is none, or for code in memory. */
-static const char *file_of(const tj_environment *environment, const char *name)
+static const char *file_of(const tj_environment *environment, const char *name, bool libm)
 {
     tj_symbol symbol = {0};
     tj_compile_lock(); /* guards the cache of the process' symbols */
-    bool found = tj_environment_find(environment, name, true, &symbol);
-    const void *address = found ? symbol.address : tj_compiler_symbol(name);
+    bool found = tj_environment_find(environment, name, true, libm, &symbol);
+    const void *address = found ? symbol.address : tj_compiler_symbol(name, libm);
     if (address && tj_in_program(address) && tj_libm_symbol(name))
         address = tj_libm_symbol(name);
     tj_compile_unlock();
@@ -29,8 +29,8 @@ tj_status tj_explain(const tj_environment *environment, int said, const tj_objec
     tj_text_puts(told, "\n");
     tj_status status = tj_object_sizes(object, told, error);
     for (size_t i = 0; i < object->undefined.count; i++)
-        tj_text_printf(
-            told, "cwrapjit calls %s %s\n", object->undefined.items[i],
-            file_of(environment ? environment : &no_environment, object->undefined.items[i]));
+        tj_text_printf(told, "cwrapjit calls %s %s\n", object->undefined.items[i],
+                       file_of(environment ? environment : &no_environment,
+                               object->undefined.items[i], object->libm));
     return status ? status : told->failed ? tj_fail_no_memory(error) : TJ_OK;
 }

@@ -257,6 +257,7 @@ static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_ou
     object->fd = this->files.object;
     object->keeps_state = this->job->build.keeps_state;
     object->calls_fma = !narrow && tj_compiler_calls_fma(this->job->build.text);
+    object->libm = tj_build_uses_libm(&this->job->build);
     if (status)
         return status;
     status = tj_object_look(object, &outcome->error);

@@ -15,6 +15,15 @@
 #endif
 #define TJ_SYSTEM_HEADERS "/usr/include"
 
+/* True if the processor has vectors whose width is known at run time only. */
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#define TJ_HAS_SVE \
+    ((getauxval(AT_HWCAP) & (1ul << 22)) != 0) /* HWCAP_SVE, which old headers lack */
+#else
+#define TJ_HAS_SVE false
+#endif
+
 /* Macros that compilers may predefine on this system. */
 #define TJ_SYSTEM_MACROS \
     "__linux__", "__linux", "linux", "__unix__", "__unix", "unix", "__gnu_linux__", "__ELF__"

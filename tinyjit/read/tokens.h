@@ -89,6 +89,11 @@ extern const char *const tj_value_prefixes[]; /* NULL-terminated */
 
 tj_word tj_word_of(const char *name, size_t length);
 
+/* ---- defined.c --------------------------------------------------------------- */
+
+/* Adds the names of the functions that a text defines at file scope. Returns false if out of memory. */
+bool tj_defined_collect(const char *text, tj_names *names);
+
 /* ---- names.c ----------------------------------------------------------------- */
 
 /* Adds the identifiers of a text. Returns false if out of memory. */

@@ -234,8 +234,11 @@ static tj_status open_locked(const char *libtcc, const char *lib_dir, const char
 tj_status tj_backend_open(const char *libtcc, const char *lib_dir, const char *include_dir,
                           tj_error *error)
 {
+    tj_status status = tj_maths_choose(error);
+    if (status)
+        return status;
     tj_compile_lock();
-    tj_status status = open_locked(libtcc, lib_dir, include_dir, error);
+    status = open_locked(libtcc, lib_dir, include_dir, error);
     tj_compile_unlock();
     return status;
 }

@@ -33,6 +33,7 @@ typedef struct attempt {
     int fd;
     bool checks; /* text is a whole file, compiled only for its messages */
     bool builtins; /* declare gcc's builtins */
+    bool libm; /* functions of mathematics are libm's */
     bool retry;
     tj_state *state; /* owned */
     bool relocated;
@@ -101,7 +102,7 @@ static void bind_name(void *context, const char *name)
     tj_symbol symbol;
     if (!strncmp(name, builtin_prefix, sizeof builtin_prefix - 1))
         name += sizeof builtin_prefix - 1; /* as cwj_builtins.h declares the function */
-    if (!tj_environment_find(this->environment, name, this->retry, &symbol))
+    if (!tj_environment_find(this->environment, name, this->retry, this->libm, &symbol))
         return;
     tj_state_bind(this->state, name, symbol.address);
     if (tj_environment_is_host(this->environment, &symbol))
@@ -165,8 +166,8 @@ static bool bind_object(attempt *this)
     for (size_t i = 0; i < this->object->undefined.count; i++) {
         const char *name = this->object->undefined.items[i];
         tj_symbol symbol = {0};
-        if (!tj_environment_find(this->environment, name, true, &symbol))
-            symbol.address = tj_compiler_symbol(name);
+        if (!tj_environment_find(this->environment, name, true, this->libm, &symbol))
+            symbol.address = tj_compiler_symbol(name, this->libm);
         if (symbol.address)
             tj_state_bind(this->state, name, symbol.address);
         else if (!tj_map_set(&this->diagnosis.undefined, name, NULL, false))
@@ -430,7 +431,8 @@ static tj_status compile_with(const unit_text *this, size_t count, tj_unit **uni
                     .checks = this->checks,
                     .writes = this->writes,
                     .fd = this->fd,
-                    .builtins = this->checks || !this->text || strstr(this->text, builtin_prefix)};
+                    .builtins = this->checks || !this->text || strstr(this->text, builtin_prefix),
+                    .libm = tj_uses_libm(this->environment, this->text)};
     tj_status status = TJ_NO_MEMORY;
     if (whole.failed)
         tj_fail_no_memory(error);
@@ -558,7 +560,9 @@ tj_status tj_compile_to_file(const tj_environment *environment, const char *text
 tj_status tj_load_object(const tj_environment *environment, const tj_object *object, tj_unit **unit,
                          tj_error *error)
 {
-    attempt this = {.environment = environment ? environment : &no_environment, .object = object};
+    attempt this = {.environment = environment ? environment : &no_environment,
+                    .object = object,
+                    .libm = object->libm};
     tj_messages messages = {0};
     tj_compile_lock();
     tj_status status = make_unit(&this, unit, &messages, error);
@@ -575,7 +579,10 @@ tj_status tj_load_object(const tj_environment *environment, const tj_object *obj
 tj_status tj_compile_sources(tj_environment *environment, const tj_names *names, tj_unit **unit,
                              tj_messages *messages, tj_error *error)
 {
-    attempt this = {.environment = environment, .builtins = true, .names = names};
+    attempt this = {.environment = environment,
+                    .builtins = true,
+                    .names = names,
+                    .libm = tj_uses_libm(environment, NULL)};
     tj_compile_lock();
     tj_status status = make_unit(&this, unit, messages, error);
     clear_attempt(&this);

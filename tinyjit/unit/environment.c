@@ -237,6 +237,11 @@ const char *tj_environment_text(const tj_environment *environment)
     return environment->text;
 }
 
+bool tj_environment_uses_libm(const tj_environment *environment)
+{
+    return environment->libm;
+}
+
 bool tj_environment_has_state(const tj_environment *environment)
 {
     return environment->sources_unit && tj_unit_has_state(environment->sources_unit);
@@ -259,6 +264,7 @@ static tj_status copy_options(tj_environment *environment, const tj_environment_
     if (environment->include_dirs.failed || environment->define_macros.failed ||
         environment->sources.failed)
         return tj_fail_no_memory(error);
+    environment->libm = options->libm;
     environment->host_prefixes = options->host_prefixes;
     environment->host_data = options->host_data;
     environment->offer = tj_offer_share(options->symbols, options->nsymbols);

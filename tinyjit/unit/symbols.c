@@ -214,6 +214,8 @@ static const void *library_symbol(const tj_environment *environment, const char 
 /* Finds a symbol that is not the embedding program's. */
 static const void *other_symbol(const tj_environment *environment, const char *name, bool again)
 {
+    if (!strncmp(name, TJ_HIDDEN_PREFIX, strlen(TJ_HIDDEN_PREFIX)))
+        return tj_process_symbol(name + strlen(TJ_HIDDEN_PREFIX), again);
     if (environment->own_mathematics && tj_mathematical_function(name, strlen(name)))
         name += strlen("cwj_");
     const void *address = source_symbol(environment, name);
@@ -222,26 +224,42 @@ static const void *other_symbol(const tj_environment *environment, const char *n
     return address ? address : tj_process_symbol(name, again);
 }
 
+bool tj_environment_brings(const tj_environment *environment, const char *name)
+{
+    const void *address = source_symbol(environment, name);
+    for (size_t i = 0; !address && i < environment->nlibraries; i++) {
+        const void *found = tj_shared_object_symbol(environment->libraries[i], name);
+        if (found && tj_shared_object_has(environment->libraries[i], found))
+            address = found;
+    }
+    return address && address != tj_libm_symbol(name); /* which may be one of the libraries */
+}
+
 bool tj_environment_has_mathematics(const tj_environment *environment)
 {
     const char *name;
-    for (size_t i = 0; (name = tj_mathematical_name(i)); i++) {
-        const void *address = source_symbol(environment, name);
-        if (!address)
-            address = library_symbol(environment, name);
-        if (address &&
-            address != tj_process_symbol(name, true)) /* libm may be one of the libraries */
+    for (size_t i = 0; (name = tj_mathematical_name(i)); i++)
+        if (tj_environment_brings(environment, name))
             return true;
-    }
     return false;
 }
 
-bool tj_environment_find(const tj_environment *environment, const char *name, bool again,
+bool tj_uses_libm(const tj_environment *environment, const char *text)
+{
+    return text && strstr(text, environment->libm ? TJ_WITHOUT_LIBM : TJ_WITH_LIBM)
+               ? !environment->libm
+               : environment->libm;
+}
+
+bool tj_environment_find(const tj_environment *environment, const char *name, bool again, bool libm,
                          tj_symbol *found)
 {
     const tj_map_item *item = tj_map_get(tj_environment_symbols(environment), name);
+    const void *ours = libm ? NULL : tj_maths_function(name);
     if (item)
         *found = (tj_symbol){item->name, item->address, item->neutral};
+    else if (ours && !tj_environment_brings(environment, name))
+        *found = (tj_symbol){name, ours, true};
     else
         *found = (tj_symbol){name, other_symbol(environment, name, again), false};
     return item || found->address;

@@ -14,8 +14,8 @@ PyObject *
 cwj_graph_cache_key(const cwj_graph_request *request)
 {
     PyObject *compiler = request->compiler == NULL ? Py_None : request->compiler;
-    return Py_BuildValue("(OOiiii)", request->versions, compiler, request->optimize,
-                         request->checks, request->fastmath, request->debug);
+    return Py_BuildValue("(OOiiiii)", request->versions, compiler, request->optimize,
+                         request->checks, request->fastmath, request->libm, request->debug);
 }
 
 /* ---- what is kept --------------------------------------------------------------- */

@@ -35,7 +35,7 @@ typedef struct cwj_graph_request {
         *versions; /* tuple: results of c_code_cache_version(), all texts, and the environment's
                            options; NULL: never cached */
     const char *who; /* the prefix of messages: "link()" */
-    bool optimize, eager, fastmath, debug;
+    bool optimize, eager, fastmath, libm, debug;
     bool checks; /* debug: the system's compiler only checks the text */
 } cwj_graph_request;
 

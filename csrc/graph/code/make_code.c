@@ -47,6 +47,7 @@ static int
 make_environment(cwj_module_state *state, const cwj_graph_request *request, cwj_graph_code *code)
 {
     tj_environment_options options = *request->environment;
+    options.libm = request->libm;
     tj_messages messages = {0};
     tj_error error;
     tj_status status;

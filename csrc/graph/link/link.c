@@ -8,9 +8,9 @@
 
 static const char who[] = "link()";
 
-/* Borrowed. None: optimize and debug come from cwrapjit.config. */
+/* Borrowed. None: optimize, math and debug come from cwrapjit.config. */
 typedef struct {
-    PyObject *optimize, *fastmath, *debug;
+    PyObject *optimize, *fastmath, *math, *debug;
 } options;
 
 static int
@@ -23,12 +23,15 @@ read_options(cwj_module_state *state, const options *given, cwj_graph_request *r
                                         : cwj_config_number(state->config, CWJ_SETTING_DEBUG);
     int fastmath =
         cwj_given(given->fastmath) ? cwj_parse_bool(given->fastmath, who, "fastmath") : 0;
+    int math = cwj_given(given->math) ? cwj_parse_math(given->math, who)
+                                      : cwj_config_number(state->config, CWJ_SETTING_MATH);
     request->debug = debug > CWJ_DEBUG_OFF;
     request->optimize = optimize != CWJ_OPTIMIZE_OFF && !request->debug;
     request->checks = optimize != CWJ_OPTIMIZE_OFF && request->debug;
     request->eager = optimize == CWJ_OPTIMIZE_EAGER && !request->debug;
     request->fastmath = fastmath > 0;
-    return optimize < 0 || debug < 0 || fastmath < 0 ? -1 : 0;
+    request->libm = math == CWJ_MATH_LIBM;
+    return optimize < 0 || debug < 0 || fastmath < 0 || math < 0 ? -1 : 0;
 }
 
 static int
@@ -54,8 +57,8 @@ compile_graph(PyObject *extension, PyObject *args)
     options given;
     PyObject *said, *made_by, *graph = NULL;
     int struct_form, check;
-    if (!PyArg_ParseTuple(args, "ppOOOOO:compile_graph", &struct_form, &check, &given.optimize,
-                          &given.fastmath, &given.debug, &said, &made_by) ||
+    if (!PyArg_ParseTuple(args, "ppOOOOOO:compile_graph", &struct_form, &check, &given.optimize,
+                          &given.fastmath, &given.math, &given.debug, &said, &made_by) ||
         read_options(state, &given, &unit.request) < 0) {
         return NULL;
     }

@@ -47,7 +47,8 @@ know_lines(cwj_environment *environment, const char *file, const char *shown)
 PyDoc_STRVAR(
     library_environment_doc,
     "library_environment(name, sources=(), libraries=(), include_dirs=(), define_macros=(),\n"
-    "                    library_dirs=(), header='', debug=False, text=None, shown='')\n"
+    "                    library_dirs=(), header='', debug=False, text=None, shown='',\n"
+    "                    math=None)\n"
     "--\n\n"
     "Load libraries and compile sources, or text, which faults show as `shown`: a capsule. debug: "
     "their lines\n"
@@ -58,15 +59,15 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"name",          "sources",      "libraries", "include_dirs",
                             "define_macros", "library_dirs", "header",    "debug",
-                            "text",          "shown",        NULL};
+                            "text",          "shown",        "math",      NULL};
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_build build = {0}; /* borrowed here */
     PyObject *name, *text = Py_None, *debug = Py_False, *file;
     const char *shown = "";
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOOOs:library_environment", names, &name,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOOOsO:library_environment", names, &name,
                                      &build.sources, &build.libraries, &build.include_dirs,
                                      &build.define_macros, &build.library_dirs, &build.header,
-                                     &debug, &text, &shown)) {
+                                     &debug, &text, &shown, &build.math)) {
         return NULL;
     }
     cwj_library_unit *self = cwj_allocate(1, sizeof(*self));
@@ -181,17 +182,18 @@ library_has_state(PyObject *Py_UNUSED(extension), PyObject *capsule)
 
 PyDoc_STRVAR(
     check_loops_doc,
-    "check_loops(who, fastmath, threads, cast, copies, optimize, /)\n--\n\n"
+    "check_loops(who, fastmath, math, threads, cast, copies, optimize, /)\n--\n\n"
     "Refuses what function() would refuse; None is no option. Such functions are made later.");
 
 static PyObject *
 check_loops(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     const char *who;
-    PyObject *fastmath, *threads, *cast, *copies, *optimize;
-    if (!PyArg_ParseTuple(args, "sOOOOO:check_loops", &who, &fastmath, &threads, &cast, &copies,
-                          &optimize) ||
+    PyObject *fastmath, *math, *threads, *cast, *copies, *optimize;
+    if (!PyArg_ParseTuple(args, "sOOOOOO:check_loops", &who, &fastmath, &math, &threads, &cast,
+                          &copies, &optimize) ||
         (fastmath != Py_None && cwj_parse_bool(fastmath, who, "fastmath") < 0) ||
+        (math != Py_None && cwj_parse_math(math, who) < 0) ||
         (threads != Py_None && cwj_parse_threads(threads, who) < 0) ||
         (cast != Py_None && cwj_parse_cast(cast, who) < 0) ||
         (copies != Py_None && cwj_parse_copies(copies, who) < 0) ||

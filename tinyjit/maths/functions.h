@@ -1,0 +1,11 @@
+/* functions.h: the algorithms of all functions in functions.def. */
+#pragma once
+
+#include "exp.h"
+#include "log.h"
+#include "trigonometric.h"
+#include "hyperbolic.h"
+#include "arc.h"
+#include "power.h"
+#include "error.h"
+#include "single.h"

@@ -1,0 +1,22 @@
+/* maths.h: what the instruction sets' units export: each function of functions.def, in the order of that file. */
+#pragma once
+
+#include <stddef.h>
+
+enum {
+#define TJV_FUNCTION(name, arity, type) TJ_MATHS_##name,
+#include "functions.def"
+#undef TJV_FUNCTION
+    TJ_MATHS_COUNT
+};
+
+/* Functions of one number, and of vectors of this width, in registers as the vector function ABI says. */
+#if defined(__x86_64__)
+extern const void *const tj_maths_sse2[], *const tj_maths_sse2_alone[];
+extern const void *const tj_maths_avx[]; /* of 32 bytes, by SSE2's */
+extern const void *const tj_maths_fma[], *const tj_maths_fma_alone[]; /* of 16 bytes, with FMA3 */
+extern const void *const tj_maths_avx2[], *const tj_maths_avx512[];
+#else
+extern const void *const tj_maths_neon[], *const tj_maths_neon_alone[];
+extern const void *const tj_maths_neon_short[]; /* of 8 bytes; NULL for doubles */
+#endif

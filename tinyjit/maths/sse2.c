@@ -1,0 +1,6 @@
+/* sse2.c: the functions for SSE2, with a software fma. */
+#if defined(__x86_64__)
+#define TJV_LANES 2
+#define TJV_SET sse2
+#include "unit.h"
+#endif
