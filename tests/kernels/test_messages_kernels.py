@@ -93,8 +93,8 @@ of("T x", "raw T y", "y[i] = _ind.foo()")
 of("T x", loop_prp="")
     TypeError: ElementwiseKernel() got an unexpected keyword argument 'loop_prp'; the options are: cast,
     copies,
-    debug, define_macros, fastmath, gil, include_dirs, inplace, libraries, library_dirs, optimize,
-    sources, threads, unordered
+    debug, define_macros, fastmath, gil, include_dirs, inplace, libraries, library_dirs, math,
+    optimize, sources, threads, unordered
 of("T x", axis=0)
     TypeError: ElementwiseKernel() got an unexpected keyword argument 'axis'; calls of the kernel have it
 of("T x", thread=3)
