@@ -28,7 +28,7 @@ class Settings:
     debug: bool | Literal["left"] | None = None
     source: str | None = None
     fastmath: bool | None = None
-    math: str | None = None
+    math: Literal["cwrapjit", "libm"] | None = None
     threads: int | str | None = None
     cast: str | None = None
     copies: str | None = None

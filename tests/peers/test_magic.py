@@ -149,8 +149,8 @@ def test_options(session: Session, tmp_path: pathlib.Path) -> None:
 @pytest.mark.row("U02")
 def test_fastmath_and_threads_reach_the_functions(session: Session) -> None:
     compiler()
-    session.good("%%cwrapjit --fastmath\ndouble f(double x) { return sin(x); }")
-    session.good("%cwrapjit double g(double x) { return sin(x); }")
+    session.good("%%cwrapjit --fastmath\ndouble f(double x) { return pow(x, 1.7); }")
+    session.good("%cwrapjit double g(double x) { return pow(x, 1.7); }")
     loops = [session.names[name].explain().loops[-1]["vectorized"] for name in "fg"]
     assert loops == [True, False]
     session.good(
@@ -609,7 +609,7 @@ void sums(OUT double y[n], const double x[n], int n)
     for (int i = 0; i < n; i++)
         y[i] = square(x[i]);
     for (int i = 1; i < n; i++)
-        y[i] += sin(y[i - 1]);
+        y[i] += tgamma(y[i - 1]);
 }
 double twice(double x) { return 2 * x; }
 int sum(int n, ...) { return n; }
@@ -632,7 +632,7 @@ def test_the_listing_says_what_the_compiler_did_with_each_line(session: Session)
     assert list(marks) == list(range(2, 15))
     facts = {int(line[1:5]): re.split("   +", line)[-1] for line in said[1:]}
     assert facts[6].startswith("warning: unused variable") and facts[7].startswith("vectorized, ")
-    assert facts[9] == "not vectorized: line 10: sin() is called"
+    assert facts[9] == "not vectorized: line 10: tgamma() is called"
     assert facts[12].startswith("slices: vectorized")
     assert (
         facts[13].startswith("not mapped: it takes a variable")
