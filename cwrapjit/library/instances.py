@@ -16,7 +16,8 @@ from cwrapjit.library.signatures import WORDS
 
 def as_array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """The struct as a record array without dims, for np.asarray(): a view of its memory."""
-    return np.array(self._cwrapjit_view(), dtype, copy=copy)
+    view = self._cwrapjit_view()
+    return np.asarray(view, dtype) if copy is None else np.array(view, dtype, copy=copy)
 
 
 def be_no_number(self: Any) -> Any:

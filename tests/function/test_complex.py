@@ -229,7 +229,8 @@ def test_projection_and_argument(dtype: Any) -> None:
     got = in_both_tiers("carg(x)", x, result=part(dtype))
     with np.errstate(all="ignore"):
         wanted = np.array([math.atan2(z.imag, z.real) for z in x]).astype(part(dtype))
-    np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted))
+    signed = ~np.isnan(wanted)  # the sign of a NaN means nothing
+    np.testing.assert_array_equal(np.signbit(got)[signed], np.signbit(wanted)[signed])
     np.testing.assert_allclose(got, wanted, rtol=5e-16 if dtype == C16 else 3e-7)
 
 
