@@ -121,6 +121,8 @@ extension_exec(PyObject *extension)
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_symbols_set(offered);
     cwj_guard_set_depth(cwj_entered_python);
+    tj_know_forks();
+    cwj_leave_init();
     if (_import_array() < 0 || cwj_import_ufuncs() < 0 ||
         PyModule_AddFunctions(extension, cwj_travel_functions) < 0 ||
         PyModule_AddFunctions(extension, cwj_deadline_functions) < 0 ||

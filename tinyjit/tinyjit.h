@@ -496,6 +496,9 @@ void tj_environment_lines(tj_environment *environment, const char *shown);
 /* True if the address lies in memory for the code of units or jobs. Signal handlers may ask. */
 bool tj_is_code(const void *address);
 
+/* Makes fork() wait for compilations. The first compilation does so, too, but may come while another thread forks. */
+void tj_know_forks(void);
+
 /* ---- the pipeline ------------------------------------------------------ */
 
 typedef struct tj_function {

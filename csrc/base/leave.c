@@ -282,6 +282,12 @@ prepare(void)
     return watch.prepared;
 }
 
+void
+cwj_leave_init(void)
+{
+    prepare();
+}
+
 /* Returns a cwj_thread that no thread uses, or NULL. */
 static cwj_thread *
 find_unused(void)

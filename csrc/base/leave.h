@@ -57,6 +57,9 @@ extern _Thread_local cwj_thread *cwj_this_thread __attribute__((tls_model("initi
 /* True if the watching thread sleeps, or is not started: the next call must wake it. */
 extern int cwj_watch_sleeps;
 
+/* Makes fork() wait for what is done here. Call it once, at import, when no other thread can fork. */
+void cwj_leave_init(void);
+
 /* Returns this thread's cwj_thread, and wakes the watching thread. NULL: no memory, the code cannot be left. */
 cwj_thread *cwj_thread_wake(void);
 

@@ -25,9 +25,14 @@ static void register_fork_handlers(void)
     tj_on_fork(take, release, release);
 }
 
-void tj_compile_lock(void)
+void tj_know_forks(void)
 {
     pthread_once(&fork_handlers, register_fork_handlers);
+}
+
+void tj_compile_lock(void)
+{
+    tj_know_forks();
     take();
 }
 
