@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from types import TracebackType
 
 from cwrapjit import _cwrapjit
@@ -18,7 +19,7 @@ class deadline:
     seconds: from the begin of the block; any number above 0.
 
     A deadline holds for calls by this thread that begin inside the block. Blocks nest: the
-    nearest deadline counts. One object serves one block at a time.
+    nearest deadline counts. One object serves one block at a time, in one thread.
 
     >>> import cwrapjit
     >>> climb = cwrapjit.vectorize("double climb(double x) { while (x < 10) x *= 1; return x; }")
@@ -27,7 +28,8 @@ class deadline:
     Traceback (most recent call last):
     TimeoutError: climb(): the C code was left at the deadline of 0.1 s, and memory that it had ...
 
-    Raises TypeError if `seconds` is no real number, ValueError if it is not above 0."""
+    Raises TypeError if `seconds` is no real number, ValueError if it is not above 0,
+    RuntimeError if the block ends in another thread, or its object is in force already."""
 
     def __init__(self, seconds: float) -> None:
         if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
@@ -36,6 +38,7 @@ class deadline:
             raise ValueError(f"deadline(): wanted a number of seconds above 0, got {seconds}")
         self.seconds = float(seconds)
         self._before: tuple[int, int, float] | None = None
+        self._thread = 0
 
     def __repr__(self) -> str:
         return f"deadline({self.seconds:g})"
@@ -43,11 +46,14 @@ class deadline:
     def __enter__(self) -> deadline:
         if self._before is not None:
             raise RuntimeError(f"{self!r} is in force already; each block needs one of its own")
+        self._thread = get_ident()
         self._before = _cwrapjit.enter_deadline(self.seconds)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._thread != get_ident():
+            raise RuntimeError(f"{self!r} ends in another thread than it began in, and stays in force there")
         before, self._before = self._before, None
         _cwrapjit.leave_deadline(before)

@@ -2,6 +2,7 @@
 #include "base/leave.h"
 
 #include "base/compat.h"
+#include "base/debug/fault.h"
 #include "base/errors.h"
 #include "base/state.h"
 #include "os/clock.h"
@@ -14,8 +15,8 @@ void __asan_handle_no_return(void);
 #endif
 
 enum {
-    LOOK_NS = 100000000,     /* how often the handlers are looked after */
-    AGAIN_NS = 1000000,      /* from one signal to a thread to the next */
+    LOOK_NS = 100000000, /* how often the handlers are looked after */
+    AGAIN_NS = 1000000, /* from one signal to a thread to the next */
     FORGET_NS = 300000000, /* without a call of the main thread that it means, a Ctrl-C is over */
     OTHERS_NS = 300000000 /* how long other threads, which may keep the GIL, are tried */
 };
@@ -274,18 +275,11 @@ end_thread(void *thread)
     pthread_mutex_unlock(&watch.lock);
 }
 
-static bool
-prepare(void)
-{
-    watch.prepared = watch.prepared || (pthread_key_create(&watch.key, end_thread) == 0 &&
-                                        tj_on_fork(before_fork, in_parent, in_child));
-    return watch.prepared;
-}
-
 void
 cwj_leave_init(void)
 {
-    prepare();
+    watch.prepared = watch.prepared || (pthread_key_create(&watch.key, end_thread) == 0 &&
+                                        tj_on_fork(before_fork, in_parent, in_child));
 }
 
 /* Returns a cwj_thread that no thread uses, or NULL. */
@@ -328,7 +322,7 @@ cwj_thread_wake(void)
     static const size_t stack = 1 << 20;
     pthread_t id;
     pthread_mutex_lock(&watch.lock);
-    if (cwj_this_thread == NULL && prepare()) {
+    if (cwj_this_thread == NULL && watch.prepared) {
         cwj_this_thread = begin_thread();
     }
     if (watch.prepared && __atomic_exchange_n(&cwj_watch_sleeps, 0, __ATOMIC_SEQ_CST)) {
@@ -416,36 +410,38 @@ cwj_left_give(cwj_left left)
     }
 }
 
-/* Raises the exception. what: "after Ctrl-C". */
-static void
-raise_left(PyObject *type, const char *who, PyObject *what, PyObject *place)
+/* Returns "after Ctrl-C" or "at the deadline of 0.5 s": a new str, or NULL with an exception set. */
+static PyObject *
+text_of_reason(cwj_reason reason)
 {
-    if (what != NULL) {
-        cwj_refuse(who, type, "the C code was left %U, and memory that it had allocated is lost%U",
-                   what, place);
-        Py_DECREF(what);
+    if (reason == CWJ_LEFT_BY_CTRL_C) {
+        return PyUnicode_FromString("after Ctrl-C");
     }
+    PyObject *seconds = PyFloat_FromDouble(cwj_this_thread->deadline.seconds);
+    PyObject *text =
+        seconds == NULL ? NULL : PyUnicode_FromFormat("at the deadline of %S s", seconds);
+    Py_XDECREF(seconds);
+    return text;
 }
 
 void
-cwj_left_raise(const char *who, cwj_left left, PyObject *place)
+cwj_left_raise(const char *who, cwj_left left, PyObject *as_user)
 {
-    PyErr_Clear(); /* of finding the place: then the line is not known */
-    place = place != NULL ? place : PyUnicode_FromString("");
-    if (place == NULL) {
-        return;
+    const cwj_fault fault = {.at = left.at};
+    PyObject *place, *words = cwj_place_text(&fault, as_user, &place);
+    Py_XDECREF(place);
+    if (words == NULL) { /* an error of as_user, or no memory */
+        PyErr_Clear();
+        words = PyUnicode_FromString("");
     }
-    if (left.reason == CWJ_LEFT_BY_DEADLINE) {
-        PyObject *seconds = PyFloat_FromDouble(cwj_this_thread->deadline.seconds);
-        raise_left(PyExc_TimeoutError, who,
-                   seconds == NULL ? NULL
-                                   : PyUnicode_FromFormat("at the deadline of %S s", seconds),
-                   place);
-        Py_XDECREF(seconds);
-    } else {
-        raise_left(PyExc_KeyboardInterrupt, who, PyUnicode_FromString("after Ctrl-C"), place);
+    PyObject *reason = words == NULL ? NULL : text_of_reason(left.reason);
+    if (reason != NULL) {
+        cwj_refuse(
+            who, left.reason == CWJ_LEFT_BY_CTRL_C ? PyExc_KeyboardInterrupt : PyExc_TimeoutError,
+            "the C code was left %U, and memory that it had allocated is lost%U", reason, words);
+        Py_DECREF(reason);
     }
-    Py_DECREF(place);
+    Py_XDECREF(words);
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */

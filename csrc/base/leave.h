@@ -122,9 +122,8 @@ cwj_left cwj_left_take(void);
 bool cwj_left_begin(cwj_left *left);
 /* Has this thread leave by what another has noted. */
 void cwj_left_give(cwj_left left);
-/* Raises KeyboardInterrupt or TimeoutError. place: ", in FILE, line N: TEXT", or NULL, with or without an exception,
- * which is dropped; stolen. Needs the GIL. */
-void cwj_left_raise(const char *who, cwj_left left, PyObject *place);
+/* Raises KeyboardInterrupt or TimeoutError, with the line if it is known: see cwj_place_text(). Needs the GIL. */
+void cwj_left_raise(const char *who, cwj_left left, PyObject *as_user);
 
 /* Has this thread help `caller`, which made `shared` calls before; NULL: its own again. */
 void cwj_thread_help(cwj_thread *caller, unsigned long long shared);

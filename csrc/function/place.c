@@ -33,18 +33,15 @@ void
 cwj_function_left(cwj_runtime *runtime)
 {
     const cwj_function_object *function = cwj_owner_of(runtime);
-    PyObject *text = NULL, *place = NULL;
     cwj_left left;
     tj_lines *lines = NULL;
     cwj_left_settle(true);
     if (!cwj_left_begin(&left)) {
         return;
     }
-    const cwj_fault fault = {.at = left.at};
-    if (function->checked != NULL || cwj_function_lines(function, &lines) == 0) {
-        text = cwj_place_text(&fault, cwj_function_as_user(function), &place);
+    if (function->checked == NULL && cwj_function_lines(function, &lines) < 0) {
+        PyErr_Clear(); /* no memory: the line is not told */
     }
+    cwj_left_raise(function->spec->who, left, cwj_function_as_user(function));
     tj_lines_free(lines);
-    cwj_left_raise(function->spec->who, left, text);
-    Py_XDECREF(place);
 }

@@ -12,7 +12,7 @@ import textwrap
 from typing import Any
 
 import pytest
-from helpers import build_shared, python, refuses
+from helpers import build_shared, in_threads, python, refuses
 
 import cwrapjit
 
@@ -516,6 +516,9 @@ def test_deadline_refuses() -> None:
     block = cwrapjit.deadline(60)
     with block:
         refuses(RuntimeError, block.__enter__, "deadline(60)", "in force")
+        in_threads(
+            lambda _: refuses(RuntimeError, lambda: block.__exit__(None, None, None), "another thread"), 1
+        )
     with block:
         pass
     assert repr(block) == "deadline(60)"

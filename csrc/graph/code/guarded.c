@@ -57,20 +57,17 @@ int
 cwj_graph_raise_left(const cwj_graph_code *code)
 {
     tj_lines *lines = NULL;
-    PyObject *text = NULL, *place = NULL;
     cwj_left left;
     cwj_left_settle(true);
     if (!cwj_left_begin(&left)) {
         return CWJ_GRAPH_FAULT;
     }
-    const cwj_fault fault = {.at = left.at};
-    if (code->guard != NULL || read_lines(code, &lines) == 0) {
-        text = cwj_place_text(&fault, NULL, &place);
+    if (code->guard == NULL && read_lines(code, &lines) < 0) {
+        PyErr_Clear(); /* no memory: the line is not told */
     }
-    tj_lines_free(lines);
-    Py_XDECREF(place);
     const char *who = PyUnicode_AsUTF8(code->who);
-    cwj_left_raise(who != NULL ? who : "", left, text);
+    cwj_left_raise(who != NULL ? who : "", left, NULL);
+    tj_lines_free(lines);
     return CWJ_GRAPH_FAULT;
 }
 

@@ -1,7 +1,6 @@
 /* leave.c: raises what a call raises whose code was left (base/leave.h). */
 #include "library/call/steps.h"
 
-#include "base/debug/fault.h"
 #include "base/leave.h"
 #include "library/code/unit.h"
 
@@ -13,13 +12,9 @@ cwj_library_raise_left(const cwj_library_function *function)
         return;
     }
     cwj_environment *environment = cwj_owner_environment(function->owner);
-    const cwj_fault fault = {.at = left.at};
-    PyObject *place = NULL;
     if (environment != NULL) {
         tj_environment_lines(environment->tj, NULL);
     }
-    PyObject *text = cwj_place_text(&fault, NULL, &place);
-    Py_XDECREF(place);
     const char *who = PyUnicode_AsUTF8(function->who);
-    cwj_left_raise(who != NULL ? who : "", left, text);
+    cwj_left_raise(who != NULL ? who : "", left, NULL);
 }
