@@ -1,12 +1,18 @@
-"""Arrays of other types and layouts than C wants, beside NumPy, numba.guvectorize, and copies.
+"""Arrays of other types and layouts than C wants, beside NumPy, numba.guvectorize, f2py, and copies.
 
 Elements: a double function of numbers, beside a ufunc of NumPy that converts the same arrays. Slices: a
 function of double x[n], beside np.copyto() into an existing array and the call on that. numba compiles for
-any strides, and its gufuncs convert as NumPy does.
+any strides, and its gufuncs convert as NumPy does. f2py, with all slices in one call, copies the whole array.
 """
 
+import importlib.util
+import os
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import _common as common
@@ -16,7 +22,7 @@ import numpy as np
 import cwrapjit
 
 BUDGET_S = 1.0
-OWN, NUMPY, COPY, NUMBA = "cwrapjit", "NumPy", "copyto and call", "numba"
+OWN, NUMPY, COPY, NUMBA, F2PY = "cwrapjit", "NumPy", "copyto and call", "numba", "f2py"
 LINE = "double line(double x) { return 2 * x + 1; }"
 SUM = """double sum(int n, const double x[n])
 {
@@ -25,6 +31,13 @@ SUM = """double sum(int n, const double x[n])
         total += x[i];
     return total;
 }"""
+FORTRAN = """subroutine total(x, n, rows, r)
+  integer, intent(in) :: n, rows
+  real(8), intent(in) :: x(n, rows)
+  real(8), intent(out) :: r(rows)
+  r = sum(x, 1)
+end subroutine
+"""
 TYPES = {
     "float64": "f8",
     "float16": "f2",
@@ -64,7 +77,25 @@ def by_numba(numba: Any) -> Any:
     return numba.guvectorize(["void(float64[:], float64[:])"], "(n)->()", fastmath=True)(total)
 
 
-def slices(size: int, numba: Any) -> dict[str, tuple[Any, Actions]]:
+def by_f2py(folder: Path) -> Any:
+    """Returns the Fortran function, or None with a word about it."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    missing = [each for each in ("gfortran", "meson", "ninja") if not shutil.which(each, path=path)]
+    if missing:
+        print(f"({F2PY} is left out: there is no {', '.join(missing)})")
+        return None
+    (folder / "sums.f90").write_text(FORTRAN)
+    command = [sys.executable, "-m", "numpy.f2py", "-c", "--backend", "meson", "-m", "sums", "sums.f90"]
+    names = {"PATH": path, "FFLAGS": "-O3 -march=native -ffast-math"}
+    subprocess.run(command, cwd=folder, env=os.environ | names, check=True, stdout=subprocess.DEVNULL)
+    [made] = folder.glob("sums.*.so")
+    spec = importlib.util.spec_from_file_location("sums", made)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.total
+
+
+def slices(size: int, numba: Any, fortran: Any) -> dict[str, tuple[Any, Actions]]:
     made = {}
     gufunc = by_numba(numba) if numba else None
     for n in (n for n in LENGTHS if n <= size):
@@ -84,6 +115,8 @@ def slices(size: int, numba: Any) -> dict[str, tuple[Any, Actions]]:
             }
             if gufunc:
                 actions[NUMBA] = lambda x=x, out=out: gufunc(x, out)
+            if fortran:
+                actions[F2PY] = lambda x=x: fortran(x.T)
             made[title] = f, actions
     return made
 
@@ -102,11 +135,13 @@ def main() -> int:
     of_elements = {}
     for size in (1_000,) if given.quick else (1_000, 100_000, 1_000_000):
         of_elements |= measure(elements(size), given.quick)
-    of_slices = measure(slices(1_000 if given.quick else 2_000_000, numba), given.quick)
+    with tempfile.TemporaryDirectory() as folder:
+        fortran = by_f2py(Path(folder))
+    of_slices = measure(slices(1_000 if given.quick else 2_000_000, numba, fortran), given.quick)
     targets = []
     for results, columns, title in (
         (of_elements, [OWN, NUMPY], "numbers, us"),
-        (of_slices, [OWN, COPY, NUMBA], "2e6 numbers in slices of n, us"),
+        (of_slices, [OWN, COPY, NUMBA, F2PY], "2e6 numbers in slices of n, us"),
     ):
         rows = [
             [case, *(f"{1e6 * times[name]:.3g}" if name in times else "" for name in columns)]
