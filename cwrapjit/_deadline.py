@@ -32,11 +32,11 @@ class deadline:
     RuntimeError if the block ends in another thread, or its object is in force already."""
 
     def __init__(self, seconds: float) -> None:
-        if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        if not hasattr(type(seconds), "__float__") or isinstance(seconds, bool):
             raise TypeError(f"deadline(): wanted a number of seconds, got {type(seconds).__name__}")
-        if not seconds > 0:
-            raise ValueError(f"deadline(): wanted a number of seconds above 0, got {seconds}")
         self.seconds = float(seconds)
+        if not self.seconds > 0:
+            raise ValueError(f"deadline(): wanted a number of seconds above 0, got {seconds}")
         self._before: tuple[int, int, float] | None = None
         self._thread = 0
 

@@ -6,11 +6,13 @@ needs no lock of the first, then sends SIGINT twice. The second one ends the sec
 
 from __future__ import annotations
 
+import fractions
 import os
 import pathlib
 import textwrap
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers import build_shared, in_threads, python, refuses
 
@@ -513,6 +515,8 @@ def test_deadline_refuses() -> None:
             "seconds",
             type(wrong).__name__,
         )
+    for number in (np.float32(2), np.int64(2), fractions.Fraction(2), np.array(2.0)):
+        assert repr(cwrapjit.deadline(number)) == "deadline(2)"
     block = cwrapjit.deadline(60)
     with block:
         refuses(RuntimeError, block.__enter__, "deadline(60)", "in force")
