@@ -11,7 +11,7 @@
 #include "library/call/steps.h"
 #include "library/code/guarded.h"
 #include "library/code/unit.h"
-#include "library/objects/struct_layout.h"
+#include "library/objects/instance.h"
 #include "library/tables/read.h"
 
 #include <structmember.h>
@@ -124,12 +124,6 @@ static Py_hash_t
 function_hash(PyObject *op)
 {
     return cwj_hash_address(((cwj_library_function *)op)->address);
-}
-
-static PyObject *
-function_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
-{
-    return instance == NULL || instance == Py_None ? Py_NewRef(op) : PyMethod_New(op, instance);
 }
 
 static PyObject *
@@ -263,7 +257,7 @@ static PyType_Slot function_slots[] = {
     {Py_tp_clear, function_clear},     {Py_tp_repr, function_repr},
     {Py_tp_hash, function_hash},       {Py_tp_call, PyVectorcall_Call},
     {Py_tp_getset, function_getset},   {Py_tp_members, function_members},
-    {Py_tp_methods, function_methods}, {Py_tp_descr_get, function_get},
+    {Py_tp_methods, function_methods}, {Py_tp_descr_get, cwj_instance_bind},
     {Py_tp_doc, (void *)function_doc}, {0, NULL},
 };
 

@@ -2,6 +2,7 @@
 #include "library/callbacks/callback.h"
 
 #include "base/raised.h"
+#include "library/objects/foreign_memory.h"
 #include "library/objects/instance.h"
 #include "library/objects/owners.h"
 #include "library/objects/pointer.h"
@@ -31,25 +32,17 @@ array_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int6
          void *data, PyObject **root)
 {
     npy_intp shape[NPY_MAXDIMS];
-    int flags = passed->readonly ? NPY_ARRAY_CARRAY_RO : NPY_ARRAY_CARRAY;
-    if (set_shape(kind, passed, symbols, shape) < 0) {
-        return NULL;
+    PyObject *view = NULL;
+    if (set_shape(kind, passed, symbols, shape) == 0) {
+        *root = cwj_array_over(passed->descr, passed->ndim, shape, NULL, false, data,
+                               !passed->readonly, NULL);
     }
-    PyObject *inner = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(passed->descr),
-                                           passed->ndim, shape, NULL, data, flags, NULL);
-    PyObject *view =
-        inner == NULL
-            ? NULL
-            : PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(passed->descr),
-                                   passed->ndim, shape, NULL, data, flags, NULL);
+    if (*root != NULL) {
+        view = cwj_array_over(passed->descr, passed->ndim, shape, NULL, false, data,
+                              !passed->readonly, *root);
+    }
     if (view == NULL) {
-        Py_XDECREF(inner);
-        return NULL;
-    }
-    *root = inner;
-    if (PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(inner)) < 0) {
-        Py_DECREF(view);
-        return NULL;
+        Py_CLEAR(*root);
     }
     return view;
 }
@@ -58,14 +51,10 @@ array_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int6
 static int
 separate(PyArrayObject *array)
 {
-    size_t size = (size_t)PyArray_NBYTES(array);
-    PyArray_Descr *descr = (PyArray_Descr *)Py_NewRef(PyArray_DESCR(array));
-    PyObject *copy = PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array),
-                                          PyArray_DIMS(array), NULL, NULL, 0, NULL);
+    PyObject *copy = PyArray_NewCopy(array, NPY_CORDER);
     if (copy == NULL) {
         return -1;
     }
-    memcpy(PyArray_DATA((PyArrayObject *)copy), PyArray_DATA(array), size);
     PyArrayObject_fields *fields = (PyArrayObject_fields *)array;
     fields->data = PyArray_DATA((PyArrayObject *)copy);
     Py_SETREF(fields->base, copy);

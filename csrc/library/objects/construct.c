@@ -100,6 +100,12 @@ cwj_construct(PyObject *function, bool adopts, PyObject *const *args, size_t nar
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+PyObject *
+cwj_instance_bind(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
+{
+    return instance == NULL || instance == Py_None ? Py_NewRef(op) : PyMethod_New(op, instance);
+}
+
 PyDoc_STRVAR(
     instance_at_doc,
     "instance_at(cls, address, base=None, /)\n--\n\n"

@@ -127,21 +127,6 @@ read_function(const field_object *self, PyObject *instance, const char *at)
     return result;
 }
 
-static PyObject *
-read_pointer(const field_object *self, PyObject *instance, const char *at)
-{
-    void *pointer;
-    memcpy(&pointer, at, sizeof(pointer));
-    if (pointer == NULL) {
-        Py_RETURN_NONE;
-    }
-    PyObject *keeper = keeper_of(instance, at, pointer);
-    PyObject *result =
-        keeper == NULL ? NULL : cwj_instance_around(self->of, pointer, false, NULL, keeper);
-    Py_XDECREF(keeper);
-    return result;
-}
-
 /* An object that is assigned to an address is kept as (object, Pointer to it). */
 static PyObject *
 read_address(const field_object *self, PyObject *instance, const char *at)
@@ -183,18 +168,23 @@ read_text(const field_object *self, const char *text, size_t length)
                             "surrogateescape");
 }
 
-static PyObject *
-read_string(const field_object *self, const char *at)
-{
-    const char *text;
-    memcpy(&text, at, sizeof(text));
-    return text == NULL ? Py_NewRef(Py_None) : read_text(self, text, strlen(text));
-}
-
+/* Returns the text, or the struct, that a pointer points to; None for NULL. */
 static PyObject *
 read_item(const field_object *self, PyObject *instance, const char *at)
 {
-    return self->of == NULL ? read_string(self, at) : read_pointer(self, instance, at);
+    void *pointer;
+    memcpy(&pointer, at, sizeof(pointer));
+    if (pointer == NULL) {
+        Py_RETURN_NONE;
+    }
+    if (self->of == NULL) {
+        return read_text(self, pointer, strlen(pointer));
+    }
+    PyObject *keeper = keeper_of(instance, at, pointer);
+    PyObject *result =
+        keeper == NULL ? NULL : cwj_instance_around(self->of, pointer, false, NULL, keeper);
+    Py_XDECREF(keeper);
+    return result;
 }
 
 /* Wraps a list so that its items can be assigned if the member can. Steals the list. */
@@ -238,15 +228,6 @@ refuse(const field_object *self)
                         self->layout->name, self->reason);
 }
 
-static PyObject *
-read_scalar(const field_object *self, const char *at)
-{
-    cwj_slot slot;
-    cwj_scalar_load(self->type, at, &slot);
-    PyObject *number = cwj_number_object(self->type, &slot);
-    return self->converter == NULL ? number : cwj_enumerator(self->converter, number);
-}
-
 /* Returns how many bytes have the bits, from *from on. C may write the bytes around them at the same time. */
 static size_t
 bytes_of_bits(const field_object *self, size_t *from)
@@ -271,11 +252,15 @@ load_bits(const field_object *self, const char *at, cwj_slot *slot)
 }
 
 static PyObject *
-read_bits(const field_object *self, const char *at)
+read_number(const field_object *self, const char *at)
 {
     cwj_slot slot;
-    load_bits(self, at, &slot);
-    PyObject *number = cwj_scalar_object(self->type, &slot);
+    if (self->kind == BITS) {
+        load_bits(self, at, &slot);
+    } else {
+        cwj_scalar_load(self->type, at, &slot);
+    }
+    PyObject *number = cwj_number_object(self->type, &slot);
     return self->converter == NULL ? number : cwj_enumerator(self->converter, number);
 }
 
@@ -293,9 +278,8 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
     }
     switch (self->kind) {
     case SCALAR:
-        return read_scalar(self, at);
     case BITS:
-        return read_bits(self, at);
+        return read_number(self, at);
     case ARRAY:
         return measure(self, at - self->offset, dims) < 0 ? NULL
                                                           : read_array(self, instance, at, dims);
@@ -304,7 +288,8 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
                    ? NULL
                    : read_text(self, at, strnlen(at, (size_t)dims[0]));
     case STRING:
-        return read_string(self, at);
+    case POINTER:
+        return read_item(self, instance, at);
     case LIST:
     case POINTERS:
         return read_list(self, instance, at);
@@ -312,8 +297,6 @@ field_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
         return read_data(self, instance, at);
     case INSIDE:
         return cwj_instance_around(self->of, at, false, NULL, cwj_anchor_of(instance));
-    case POINTER:
-        return read_pointer(self, instance, at);
     case ADDRESS:
         return read_address(self, instance, at);
     case FUNCTION:
@@ -345,22 +328,6 @@ wrong_class(const field_object *self, PyObject *value)
     return name == NULL ? -1 : wrong_type(self, name, value);
 }
 
-static int
-write_scalar(const field_object *self, PyObject *instance, PyObject *value)
-{
-    cwj_slot slot;
-    cwj_fit fit = cwj_scalar_take(self->type, false, value, &slot);
-    if (fit != CWJ_FITS) {
-        return cwj_scalar_refuse(fit, self->type, value, "attribute %U", self->name);
-    }
-    char *at = locate(self, instance); /* again: a warning may run Python code */
-    if (at == NULL) {
-        return -1;
-    }
-    cwj_scalar_store(self->type, &slot, at);
-    return 0;
-}
-
 static void
 store_bits(const field_object *self, char *at, const cwj_slot *slot)
 {
@@ -373,27 +340,35 @@ store_bits(const field_object *self, char *at, const cwj_slot *slot)
     memcpy(at + from, &whole, size);
 }
 
-static int
-write_bits(const field_object *self, PyObject *instance, PyObject *value)
+static bool
+fits_bits(const field_object *self, const cwj_slot *slot)
 {
-    cwj_slot slot, kept = {.u = 0}, read;
+    cwj_slot kept = {.u = 0}, read;
+    store_bits(self, (char *)&kept, slot);
+    load_bits(self, (char *)&kept, &read);
+    return read.u == slot->u;
+}
+
+static int
+write_number(const field_object *self, PyObject *instance, PyObject *value)
+{
+    cwj_slot slot;
     cwj_fit fit = cwj_scalar_take(self->type, false, value, &slot);
     if (fit != CWJ_FITS) {
         return cwj_scalar_refuse(fit, self->type, value, "attribute %U", self->name);
     }
-    store_bits(self, (char *)&kept, &slot);
-    load_bits(self, (char *)&kept, &read);
-    if (read.u != slot.u) {
+    if (self->kind == BITS && !fits_bits(self, &slot)) {
         PyErr_Format(PyExc_OverflowError, "attribute %U: %R is out of range of %zd bits",
                      self->name, value, (Py_ssize_t)self->dims[1].value);
         return -1;
     }
-    char *at = locate(self, instance); /* again: see write_scalar() */
-    if (at == NULL) {
-        return -1;
+    char *at = locate(self, instance); /* again: a warning may run Python code */
+    if (at != NULL && self->kind == BITS) {
+        store_bits(self, at, &slot);
+    } else if (at != NULL) {
+        cwj_scalar_store(self->type, &slot, at);
     }
-    store_bits(self, at, &slot);
-    return 0;
+    return at == NULL ? -1 : 0;
 }
 
 /* Returns the bytes from which read_text() makes this text: a new reference. */
@@ -478,25 +453,6 @@ copy_text(const field_object *self, PyObject *value)
     return copy;
 }
 
-/* The instance keeps the copy until another text is assigned. */
-static int
-point_to_text(PyObject *instance, char *at, PyObject *copy)
-{
-    PyObject *kept = copy == Py_None ? NULL : copy;
-    const char *text = kept == NULL ? NULL : PyByteArray_AsString(kept);
-    return cwj_references_point((cwj_instance *)instance, at, text, kept);
-}
-
-static int
-write_string(const field_object *self, PyObject *instance, PyObject *value)
-{
-    PyObject *copy = copy_text(self, value);
-    char *at = copy == NULL ? NULL : locate(self, instance); /* again: see write_buffer() */
-    int status = at == NULL ? -1 : point_to_text(instance, at, copy);
-    Py_XDECREF(copy);
-    return status;
-}
-
 static int
 copy_struct(const field_object *self, char *at, PyObject *instance, PyObject *value,
             const char *from)
@@ -559,19 +515,6 @@ write_inside(const field_object *self, char *at, PyObject *instance, PyObject *v
                         : write_record(self, instance, value);
 }
 
-/* Keeps the value in place of the one that the pointer pointed to before. */
-static int
-write_pointer(const field_object *self, char *at, PyObject *instance, PyObject *value)
-{
-    void *pointer = NULL;
-    int answer = value == Py_None ? 1 : cwj_instance_pointer(self->of, value, &pointer);
-    if (answer == 0) {
-        return wrong_class(self, value);
-    }
-    PyObject *kept = value == Py_None ? NULL : value;
-    return answer < 0 ? -1 : cwj_references_point((cwj_instance *)instance, at, pointer, kept);
-}
-
 /* Returns the copy of a text, or the struct itself: a new reference; NULL if the item does not fit. */
 static PyObject *
 take_item(const field_object *self, PyObject *item)
@@ -585,17 +528,33 @@ take_item(const field_object *self, PyObject *item)
     return answer <= 0 ? NULL : self->of == NULL ? copy_text(self, item) : Py_NewRef(item);
 }
 
-/* Writes an item that take_item() returned. */
+/* Writes an item that take_item() returned. The instance keeps it until another one is assigned. */
 static int
 write_item(const field_object *self, PyObject *instance, Py_ssize_t i, PyObject *item)
 {
     char *at = locate(self, instance); /* again: freeing the previous item may run Python code */
-    if (at == NULL) {
-        return -1;
+    PyObject *kept = item == Py_None ? NULL : item;
+    void *pointer = NULL;
+    int answer = at == NULL ? -1 : 1;
+    if (answer > 0 && kept != NULL && self->of != NULL) {
+        answer = cwj_instance_pointer(self->of, kept, &pointer);
+    } else if (answer > 0 && kept != NULL) {
+        pointer = PyByteArray_AsString(kept);
+    }
+    if (answer <= 0) {
+        return answer < 0 ? -1 : wrong_class(self, item);
     }
     at += (size_t)i * sizeof(void *);
-    return self->of == NULL ? point_to_text(instance, at, item)
-                            : write_pointer(self, at, instance, item);
+    return cwj_references_point((cwj_instance *)instance, at, pointer, kept);
+}
+
+static int
+assign_item(const field_object *self, PyObject *instance, Py_ssize_t i, PyObject *value)
+{
+    PyObject *item = take_item(self, value);
+    int status = item == NULL ? -1 : write_item(self, instance, i, item);
+    Py_XDECREF(item);
+    return status;
 }
 
 /* Returns a new list of take_item() for all items; NULL if they do not fit. */
@@ -641,7 +600,7 @@ static PyObject *
 field_assign_item(PyObject *op, PyObject *args)
 {
     field_object *self = (field_object *)op;
-    PyObject *instance, *value, *result = NULL;
+    PyObject *instance, *value;
     Py_ssize_t i;
     if (!PyArg_ParseTuple(args, "OnO:assign_item", &instance, &i, &value)) {
         return NULL;
@@ -649,16 +608,11 @@ field_assign_item(PyObject *op, PyObject *args)
     if (self->kind != POINTERS || self->readonly || i < 0 || i >= self->dims[0].value) {
         return PyErr_Format(PyExc_ValueError, "attribute %U has no such item", self->name);
     }
-    if (locate(self, instance) == NULL) {
+    if (locate(self, instance) == NULL || assign_item(self, instance, i, value) < 0) {
         return NULL;
     }
-    PyObject *item = take_item(self, value);
-    if (item != NULL && write_item(self, instance, i, item) == 0) {
-        const char *at = locate(self, instance);
-        result = at == NULL ? NULL : read_item(self, instance, at + (size_t)i * sizeof(void *));
-    }
-    Py_XDECREF(item);
-    return result;
+    const char *at = locate(self, instance);
+    return at == NULL ? NULL : read_item(self, instance, at + (size_t)i * sizeof(void *));
 }
 
 /* Returns a Pointer to the value's memory, or NULL with an exception set. */
@@ -761,19 +715,17 @@ field_set(PyObject *op, PyObject *instance, PyObject *value)
     }
     switch (self->kind) {
     case SCALAR:
-        return write_scalar(self, instance, value);
     case BITS:
-        return write_bits(self, instance, value);
+        return write_number(self, instance, value);
     case BUFFER:
         return write_buffer(self, instance, value);
     case STRING:
-        return write_string(self, instance, value);
+    case POINTER:
+        return assign_item(self, instance, 0, value);
     case POINTERS:
         return write_list(self, instance, value);
     case INSIDE:
         return write_inside(self, at, instance, value);
-    case POINTER:
-        return write_pointer(self, at, instance, value);
     case ADDRESS:
         return write_address(self, instance, value);
     case FUNCTION:

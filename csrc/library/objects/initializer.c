@@ -122,12 +122,6 @@ initializer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-static PyObject *
-initializer_get(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
-{
-    return instance == NULL || instance == Py_None ? Py_NewRef(op) : PyMethod_New(op, instance);
-}
-
 static int
 initializer_traverse(PyObject *op, visitproc visit, void *arg)
 {
@@ -177,7 +171,7 @@ PyDoc_STRVAR(
 static PyType_Slot initializer_slots[] = {
     {Py_tp_new, initializer_new},           {Py_tp_dealloc, initializer_dealloc},
     {Py_tp_traverse, initializer_traverse}, {Py_tp_clear, initializer_clear},
-    {Py_tp_call, PyVectorcall_Call},        {Py_tp_descr_get, initializer_get},
+    {Py_tp_call, PyVectorcall_Call},        {Py_tp_descr_get, cwj_instance_bind},
     {Py_tp_getset, initializer_getset},     {Py_tp_members, initializer_members},
     {Py_tp_doc, (void *)initializer_doc},   {0, NULL},
 };

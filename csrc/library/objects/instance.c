@@ -338,12 +338,6 @@ instance_hash(PyObject *op)
 }
 
 static PyObject *
-get_references(PyObject *op, void *Py_UNUSED(closure))
-{
-    return cwj_references_list((cwj_instance *)op);
-}
-
-static PyObject *
 get_address(PyObject *op, void *Py_UNUSED(closure))
 {
     cwj_instance *self = (cwj_instance *)op;
@@ -352,7 +346,7 @@ get_address(PyObject *op, void *Py_UNUSED(closure))
 
 static PyGetSetDef instance_getset[] = {
     {"address", get_address, NULL, "Where the C object is, an int.", NULL},
-    {"referenced_objects", get_references, NULL,
+    {"referenced_objects", cwj_references_list, NULL,
      "A list of all that C may point to from here, kept alive as long.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

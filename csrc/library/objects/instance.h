@@ -110,6 +110,9 @@ PyObject *cwj_instance_of_record(cwj_struct_layout *layout, PyObject *object, bo
 PyObject *cwj_construct(PyObject *function, bool adopts, PyObject *const *args, size_t nargs,
                         PyObject *kwnames);
 
+/* The tp_descr_get of what becomes a method in a class, as Python's functions do. */
+PyObject *cwj_instance_bind(PyObject *op, PyObject *instance, PyObject *type);
+
 extern PyType_Spec cwj_instance_spec, cwj_initializer_spec;
 /* construct.c, variables.c: functions of the extension module that only cwrapjit.library calls. */
 extern PyMethodDef cwj_instance_functions[], cwj_variable_functions[];

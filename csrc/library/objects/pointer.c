@@ -72,13 +72,6 @@ cwj_pointer_around(PyTypeObject *type, void *address, PyObject *item, bool reado
     return (PyObject *)self;
 }
 
-/* Returns the name of an array's items in declarations: "float64". */
-static PyObject *
-name_of(PyArray_Descr *descr)
-{
-    return PyObject_GetAttrString((PyObject *)descr, "name");
-}
-
 static PyObject *
 of_array(PyTypeObject *type, PyArrayObject *array)
 {
@@ -97,7 +90,8 @@ of_array(PyTypeObject *type, PyArrayObject *array)
             "Pointer(): the array must be aligned, and in the machine's byte order");
     }
     bool is_number = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
-    PyObject *item = is_number ? name_of(descr) : PyUnicode_FromString("");
+    PyObject *item = is_number ? PyObject_GetAttrString((PyObject *)descr, "name") /* "float64" */
+                               : PyUnicode_FromString("");
     PyObject *made = item == NULL
                          ? NULL
                          : cwj_pointer_around(type, PyArray_DATA(array), item,
@@ -110,12 +104,9 @@ of_array(PyTypeObject *type, PyArrayObject *array)
 static PyObject *
 of_buffer(PyTypeObject *type, PyObject *given)
 {
-    PyObject *view = PyMemoryView_FromObject(given), *array = NULL, *made = NULL;
-    if (view == NULL || (array = PyArray_FromAny(view, NULL, 0, 0, 0, NULL)) == NULL) {
-        goto done;
-    }
-    made = of_array(type, (PyArrayObject *)array);
-done:
+    PyObject *view = PyMemoryView_FromObject(given);
+    PyObject *array = view == NULL ? NULL : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
+    PyObject *made = array == NULL ? NULL : of_array(type, (PyArrayObject *)array);
     Py_XDECREF(array);
     Py_XDECREF(view);
     return made;
@@ -221,12 +212,6 @@ pointer_repr(PyObject *op)
 }
 
 static PyObject *
-get_address(PyObject *op, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(((cwj_pointer *)op)->address);
-}
-
-static PyObject *
 pointer_compare(PyObject *op, PyObject *other, int operation)
 {
     bool is_function = Py_TYPE(other) == cwj_state_of(op)->library_function_type;
@@ -244,12 +229,8 @@ pointer_hash(PyObject *op)
     return cwj_hash_address(((cwj_pointer *)op)->address);
 }
 
-static PyGetSetDef pointer_getset[] = {
-    {"address", get_address, NULL, "The address, an int.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
 static PyMemberDef pointer_members[] = {
+    {"address", T_ULONGLONG, offsetof(cwj_pointer, address), READONLY, "The address, an int."},
     {"item", T_OBJECT_EX, offsetof(cwj_pointer, item), READONLY,
      "What it points to: a dtype's name, C's name of another type, or '' for void."},
     {"base", T_OBJECT, offsetof(cwj_pointer, base), READONLY,
@@ -288,7 +269,6 @@ static PyType_Slot pointer_slots[] = {
     {Py_mp_ass_subscript, cwj_pointer_assign},
     {Py_tp_richcompare, pointer_compare},
     {Py_tp_hash, pointer_hash},
-    {Py_tp_getset, pointer_getset},
     {Py_tp_members, pointer_members},
     {Py_tp_methods, pointer_methods},
     {Py_tp_doc, (void *)pointer_doc},

@@ -91,8 +91,8 @@ count_holders(PyObject *entry, Py_ssize_t change)
 static PyObject *
 make_key(const void *address, const void *which)
 {
-    return Py_BuildValue("(KK)", (unsigned long long)(uintptr_t)address,
-                         (unsigned long long)(uintptr_t)which);
+    return Py_BuildValue("(NN)", PyLong_FromVoidPtr((void *)(uintptr_t)address),
+                         PyLong_FromVoidPtr((void *)(uintptr_t)which));
 }
 
 static PyObject *
@@ -334,8 +334,9 @@ cwj_append_once(PyObject *list, PyObject *object)
 }
 
 PyObject *
-cwj_references_list(const cwj_instance *self)
+cwj_references_list(PyObject *op, void *Py_UNUSED(closure))
 {
+    const cwj_instance *self = (cwj_instance *)op;
     PyObject *list = PyList_New(0), *key, *entry;
     Py_ssize_t position = 0, count;
     PyObject *const *bases = cwj_bases_of(self, &count);

@@ -54,5 +54,5 @@ bool cwj_is_shared(cwj_instance *self);
 void cwj_references_clear(cwj_instance *owner);
 /* Appends an object to a list unless it is there already. Returns 0, or -1 with an exception set. */
 int cwj_append_once(PyObject *list, PyObject *object);
-/* Returns a new list of all objects that an instance keeps. */
-PyObject *cwj_references_list(const cwj_instance *self);
+/* The getter of `referenced_objects`: a new list of all objects that an instance keeps. */
+PyObject *cwj_references_list(PyObject *op, void *closure);
