@@ -274,10 +274,7 @@ run(cwj_library_frame *frame)
         return -1;
     }
     frame->called = true;
-    if (frame->warms && cwj_library_warm(frame, ran) < 0) {
-        return -1;
-    }
-    return 0;
+    return frame->warms ? cwj_library_warm(frame, ran) : 0;
 }
 
 /* ---- a call -------------------------------------------------------------------------------- */

@@ -63,28 +63,18 @@ cwj_library_gets_memory(const cwj_library_function *function)
     return found;
 }
 
-/* A new list of what has the memory of all arguments, or NULL. */
+/* A new list of what has the memory of the arguments that a result is said to point into, or else of all arguments;
+ * NULL with an exception set. */
 static PyObject *
-list_memory(const cwj_library_frame *frame)
+list_memory(const cwj_library_frame *frame, const cwj_parameter *result)
 {
+    const cwj_library_function *function = frame->function;
+    bool is_said = result->owner == CWJ_OWNER_ARGUMENT;
     PyObject *list = PyList_New(0);
-    for (int k = 0; k < frame->function->nparameters && list != NULL; k++) {
-        const cwj_parameter *p = &frame->function->parameters[k];
-        PyObject *given = is_memory(p) ? cwj_library_given(frame, k) : NULL;
-        if (given != NULL && append_base(list, given) < 0) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
-}
-
-/* A new list of what has the memory of the arguments that a result is said to point into, or NULL. */
-static PyObject *
-list_bases(const cwj_library_frame *frame, const cwj_parameter *result)
-{
-    PyObject *list = PyList_New(0);
-    for (int i = 0; i < result->nbases && list != NULL; i++) {
-        PyObject *given = frame->given[result->bases[i]];
+    for (int i = 0; i < (is_said ? result->nbases : function->nparameters) && list != NULL; i++) {
+        PyObject *given = is_said                               ? frame->given[result->bases[i]]
+                          : is_memory(&function->parameters[i]) ? cwj_library_given(frame, i)
+                                                                : NULL;
         if (given != NULL && append_base(list, given) < 0) {
             Py_CLEAR(list);
         }
@@ -98,7 +88,7 @@ cwj_library_base(const cwj_library_frame *frame, const cwj_parameter *result)
     if (result->owner != CWJ_OWNER_ARGUMENT) {
         return Py_NewRef(frame->function->owner); /* the library's memory */
     }
-    PyObject *list = list_bases(frame, result);
+    PyObject *list = list_memory(frame, result);
     PyObject *base = list == NULL                 ? NULL
                      : PyList_GET_SIZE(list) == 1 ? Py_NewRef(PyList_GET_ITEM(list, 0))
                                                   : PyList_AsTuple(list);
@@ -236,7 +226,7 @@ keepers_among_arguments(const cwj_library_frame *frame, const cwj_parameter *res
     if (only != NULL && (owner == NULL || owner == only) && cwj_is_instance(only)) {
         return PyTuple_Pack(1, only);
     }
-    PyObject *list = is_said ? list_bases(frame, result) : list_memory(frame), *tuple = NULL;
+    PyObject *list = list_memory(frame, result), *tuple = NULL;
     bool has_instance = false;
     for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
         has_instance |= cwj_is_instance(PyList_GET_ITEM(list, i));

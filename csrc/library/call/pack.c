@@ -17,8 +17,13 @@ pack_memory(const cwj_library_frame *frame, const cwj_parameter *p, const npy_in
             void *data, PyObject *base, bool writeable)
 {
     if (data != NULL) {
-        return cwj_array_around(p->descr, p->ndim, shape, p->order == CWJ_ORDER_F, data, p->free,
-                                base, writeable);
+        PyObject *owner = p->free == NULL ? Py_NewRef(base) : cwj_gift(data, p->free, base);
+        PyObject *array = owner == NULL
+                              ? NULL
+                              : cwj_array_over(p->descr, p->ndim, shape, NULL,
+                                               p->order == CWJ_ORDER_F, data, writeable, owner);
+        Py_XDECREF(owner);
+        return array;
     }
     for (int d = 0; d < p->ndim; d++) {
         if (shape[d] == 0) {
@@ -316,14 +321,10 @@ cwj_library_pack(cwj_library_frame *frame)
             return NULL;
         }
     }
-    if (function->nkeeps > 0 &&
-        cwj_library_keep(frame, function->nparameters + 1, function->result.library) < 0) {
-        return NULL;
-    }
-    if (function->sized_after && cwj_library_set_sizes(frame) < 0) {
-        return NULL;
-    }
-    if (function->nlengths_read > 0 && cwj_library_read_lengths(frame) < 0) {
+    if ((function->nkeeps > 0 &&
+         cwj_library_keep(frame, function->nparameters + 1, function->result.library) < 0) ||
+        (function->sized_after && cwj_library_set_sizes(frame) < 0) ||
+        (function->nlengths_read > 0 && cwj_library_read_lengths(frame) < 0)) {
         return NULL;
     }
     if (function->nresults == 0) {

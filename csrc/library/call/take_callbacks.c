@@ -16,12 +16,6 @@ heat_size(PyObject *made)
     return has_heat ? PyByteArray_GET_SIZE(PyTuple_GET_ITEM(made, 3)) : -1;
 }
 
-static bool
-has_heat(PyObject *made)
-{
-    return heat_size(made) == sizeof(uint64_t);
-}
-
 /* The tuple that an earlier call got for this text or function; new reference. NULL, perhaps with an exception, for
  * none. A cwrapjit.Function is looked up by address, as functions with equal texts are equal. */
 static PyObject *
@@ -54,22 +48,13 @@ cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object)
         return -1;
     }
     Py_XSETREF(frame->made[k], made);
-    frame->warms |= has_heat(made);
+    frame->warms |= heat_size(made) >= (Py_ssize_t)sizeof(uint64_t);
     if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) < 2) {
         return cwj_library_refuse(frame, PyExc_TypeError, "argument %U: its converter returned %R",
                                   cwj_library_name(frame, k), made);
     }
     frame->slots[k + 1].p = PyLong_AsVoidPtr(PyTuple_GET_ITEM(made, 0));
     return frame->slots[k + 1].p == NULL && PyErr_Occurred() ? -1 : 0;
-}
-
-/* Asks for the `cc` code of a hot text. */
-static int
-look_for_better(PyObject *made)
-{
-    PyObject *none = PyObject_CallNoArgs(PyTuple_GET_ITEM(made, 2));
-    Py_XDECREF(none);
-    return none == NULL ? -1 : 0;
 }
 
 int
@@ -79,7 +64,7 @@ cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds)
     for (int k = 0; k < frame->function->nparameters && status == 0; k++) {
         bool is_callback = frame->function->parameters[k].role == CWJ_CALLBACK;
         PyObject *made = is_callback ? frame->made[k] : NULL;
-        if (made == NULL || !has_heat(made)) {
+        if (made == NULL || heat_size(made) < (Py_ssize_t)sizeof(uint64_t)) {
             continue;
         }
         char *at = PyByteArray_AsString(PyTuple_GET_ITEM(made, 3));
@@ -88,7 +73,9 @@ cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds)
         bool hot = (heat += nanoseconds) >= CWJ_HOT_TIME;
         heat = hot ? 0 : heat;
         memcpy(at, &heat, sizeof(heat));
-        status = hot ? look_for_better(made) : 0;
+        PyObject *none = hot ? PyObject_CallNoArgs(PyTuple_GET_ITEM(made, 2)) : NULL;
+        status = hot && none == NULL ? -1 : 0;
+        Py_XDECREF(none);
     }
     return status;
 }

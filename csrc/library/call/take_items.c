@@ -12,19 +12,12 @@ typedef struct {
     char *next; /* where the next item goes */
 } filling;
 
-static bool
-is_container(const cwj_parameter *parameter, PyObject *object)
-{
-    return parameter->container == &PyTuple_Type  ? PyTuple_Check(object)
-           : parameter->container == &PyList_Type ? PyList_Check(object)
-                                                  : PyAnySet_Check(object);
-}
-
 /* The items as a tuple, which Python code cannot change; NULL with an exception set. */
 static PyObject *
 items_of(filling *this, PyObject *object, PyObject *whole)
 {
-    if (!is_container(this->parameter, object)) {
+    PyTypeObject *wanted = this->parameter->container;
+    if (wanted == &PySet_Type ? !PyAnySet_Check(object) : !PyObject_TypeCheck(object, wanted)) {
         cwj_library_refuse_type(this->frame, this->k, "%s", Py_TYPE(whole)->tp_name);
         return NULL;
     }

@@ -62,17 +62,11 @@ take_instance(const cwj_library_function *self, const cwj_parameter *parameter, 
 }
 
 static bool
-is_of_instance(const cwj_parameter *p)
-{
-    return p->role == CWJ_HANDLE || p->role == CWJ_STRUCT;
-}
-
-static bool
 take_instances(const cwj_library_function *self, PyObject *const *args, cwj_quick *quick)
 {
     quick->nused = 0;
     for (int k = 0; k < self->nparameters; k++) {
-        if (is_of_instance(&self->parameters[k]) &&
+        if (self->parameters[k].role != CWJ_VALUE &&
             !take_instance(self, &self->parameters[k], args[k], quick, k)) {
             return false;
         }

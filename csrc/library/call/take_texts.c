@@ -13,12 +13,6 @@ bytes_of(PyObject *object, Py_ssize_t *length)
     return PyBytes_AS_STRING(object);
 }
 
-static bool
-has_path(PyObject *object)
-{
-    return PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__fspath__");
-}
-
 /* Encodes a text with the parameter's encoding: new bytes, or NULL with an exception set. */
 static PyObject *
 encode(const cwj_parameter *parameter, PyObject *text)
@@ -45,7 +39,7 @@ converted(const cwj_library_frame *frame, int k, PyObject *object)
     if (PyUnicode_Check(object)) {
         return encode(parameter, object);
     }
-    if (!has_path(object)) {
+    if (!PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__fspath__")) {
         cwj_library_refuse_type(
             frame, k, parameter->role == CWJ_TEXTS ? "a list with an item of type %s" : "%s",
             Py_TYPE(object)->tp_name);

@@ -16,12 +16,8 @@ _Static_assert(sizeof(cwj_place) <= PLACE_BYTES, "compiled units have room for a
 /* ---- trampolines ----------------------------------------------------------------------- */
 
 static PyObject *
-trampolines_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+trampolines_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
-    if (PyTuple_GET_SIZE(args) > 0 || (kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0)) {
-        PyErr_SetString(PyExc_TypeError, "Trampolines() takes no arguments");
-        return NULL;
-    }
     cwj_trampolines *self = (cwj_trampolines *)type->tp_alloc(type, 0);
     if (self != NULL &&
         ((self->units = PyList_New(0)) == NULL || (self->places = PyDict_New()) == NULL)) {

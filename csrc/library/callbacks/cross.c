@@ -291,17 +291,6 @@ instance_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
     return fits < 0 ? -1 : 0;
 }
 
-/* Converts a function to its address. Returns what keeps it alive, a new reference, or NULL with an exception set. */
-static PyObject *
-function_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot)
-{
-    PyObject *made = PyObject_CallOneArg(kind->result.converter, given);
-    if (made != NULL) {
-        slot->p = PyLong_AsVoidPtr(PyTuple_GET_ITEM(made, 0));
-    }
-    return made;
-}
-
 int
 cwj_cross_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot, PyObject **keeper)
 {
@@ -314,7 +303,8 @@ cwj_cross_out(const cwj_callback_kind *kind, PyObject *given, cwj_slot *slot, Py
     }
     int status = 0;
     if (result->crossing == CWJ_CROSS_ADDRESS && result->converter != NULL) {
-        *keeper = function_out(kind, given, slot);
+        *keeper = PyObject_CallOneArg(result->converter, given); /* (address, what keeps it ...) */
+        slot->p = *keeper == NULL ? NULL : PyLong_AsVoidPtr(PyTuple_GET_ITEM(*keeper, 0));
         return *keeper == NULL ? -1 : 0;
     }
     if (given == Py_None && result->crossing != CWJ_CROSS_STRUCT) {

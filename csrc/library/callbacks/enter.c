@@ -22,14 +22,6 @@ report(cwj_watch *watch, PyObject *who)
     watch->failed = true;
 }
 
-static void
-refuse_stale(const cwj_place *place)
-{
-    PyErr_Format(PyExc_RuntimeError,
-                 "%U: C called this callback after its lifetime: keeps= says what has it longer",
-                 place->who);
-}
-
 /* ---- a call ------------------------------------------------------------------------ */
 
 static npy_int64
@@ -97,7 +89,10 @@ enter(cwj_place *place, cwj_slot *slots, cwj_watch *watch)
 {
     cwj_closure *closure = place->closure;
     if (closure == NULL || closure->callable == NULL) {
-        refuse_stale(place);
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "%U: C called this callback after its lifetime: keeps= says what has it longer",
+            place->who);
         report(watch, place->who);
         return;
     }
@@ -122,19 +117,13 @@ enter(cwj_place *place, cwj_slot *slots, cwj_watch *watch)
     Py_DECREF(closure);
 }
 
-static bool
-is_python_there(void)
-{
-    return Py_IsInitialized() && !cwj_is_finalizing();
-}
-
 void
 cwj_callback_enter(cwj_place *place, cwj_slot *slots)
 {
     cwj_watch *watch = cwj_watching;
     int error = errno; /* C may read it after the callback */
     watch = watch != NULL && watch->inside ? NULL : watch; /* a callback of it runs Python code */
-    if ((watch != NULL && watch->failed) || !is_python_there()) {
+    if ((watch != NULL && watch->failed) || !Py_IsInitialized() || cwj_is_finalizing()) {
         return;
     }
     void *exits = cwj_exits_shut();

@@ -60,16 +60,3 @@ cwj_gift(void *data, void (*free)(void *), PyObject *code)
     PyCapsule_SetDestructor(capsule, end_gift);
     return capsule;
 }
-
-PyObject *
-cwj_array_around(PyArray_Descr *descr, int ndim, const npy_intp *shape, bool fortran, void *data,
-                 void (*free)(void *), PyObject *base, bool writeable)
-{
-    PyObject *owner = free == NULL ? Py_XNewRef(base) : cwj_gift(data, free, base);
-    PyObject *array = NULL;
-    if (owner != NULL || free == NULL) {
-        array = cwj_array_over(descr, ndim, shape, NULL, fortran, data, writeable, owner);
-    }
-    Py_XDECREF(owner);
-    return array;
-}

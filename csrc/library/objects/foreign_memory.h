@@ -13,8 +13,3 @@ PyObject *cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims,
 /* Returns a capsule that frees the memory at data when it ends, and keeps `code` (borrowed, or NULL) until then. Frees
  * the memory on failure. */
 PyObject *cwj_gift(void *data, void (*free)(void *), PyObject *code);
-
-/* Returns an array over data that keeps base alive. free, if not NULL, ends the memory with the array. Borrows descr
- * and base. */
-PyObject *cwj_array_around(PyArray_Descr *descr, int ndim, const npy_intp *shape, bool fortran,
-                           void *data, void (*free)(void *), PyObject *base, bool writeable);

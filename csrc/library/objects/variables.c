@@ -21,24 +21,6 @@ to_type(PyObject *name, void *type)
     return found != NULL;
 }
 
-/* Converter from the name of a type, or a dtype, to a new reference, which a call with NULL releases. */
-static int
-to_descr(PyObject *given, void *descr)
-{
-    const cwj_library_type *type = NULL;
-    if (given == NULL) {
-        Py_DECREF(*(PyObject **)descr);
-        return 1;
-    }
-    *(PyObject **)descr = NULL;
-    if (PyArray_DescrCheck(given)) {
-        *(PyObject **)descr = Py_NewRef(given);
-    } else if (to_type(given, &type)) {
-        *(PyArray_Descr **)descr = PyArray_DescrFromType(type->typenum);
-    }
-    return *(PyObject **)descr == NULL ? 0 : Py_CLEANUP_SUPPORTED;
-}
-
 static int
 to_address(PyObject *number, void *address)
 {
@@ -87,22 +69,20 @@ static PyObject *
 array_at(PyObject *Py_UNUSED(extension), PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"address", "type", "shape", "order", "owner", "writeable", NULL};
-    PyArray_Descr *descr;
-    PyObject *owner = Py_None;
+    PyArray_Descr *descr = NULL;
+    PyObject *owner = Py_None, *array = NULL;
     PyArray_Dims shape = {NULL, 0};
     const char *order = "C";
     int writeable = 1;
     void *address;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|sOp:array_at", names, to_address,
-                                     &address, to_descr, &descr, PyArray_IntpConverter, &shape,
-                                     &order, &owner, &writeable)) {
-        PyDimMem_FREE(shape.ptr);
-        return NULL;
+    if (PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|sOp:array_at", names, to_address,
+                                    &address, PyArray_DescrConverter, &descr, PyArray_IntpConverter,
+                                    &shape, &order, &owner, &writeable)) {
+        array = cwj_array_over(descr, shape.len, shape.ptr, NULL, order[0] == 'F', address,
+                               writeable != 0, owner == Py_None ? NULL : owner);
     }
-    PyObject *array = cwj_array_over(descr, shape.len, shape.ptr, NULL, order[0] == 'F', address,
-                                     writeable != 0, owner == Py_None ? NULL : owner);
     PyDimMem_FREE(shape.ptr);
-    Py_DECREF(descr);
+    Py_XDECREF(descr);
     if (array != NULL && cwj_looks_add(array, owner, owner, address) < 0) {
         Py_CLEAR(array);
     }

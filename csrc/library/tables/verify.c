@@ -21,7 +21,9 @@ type_fault(const cwj_parameter *p)
             return "is an output and needs all of its dims";
         }
     }
-    return NULL;
+    return (p->role == CWJ_TEXTS || p->role == CWJ_HANDLES) && p->ndim > 1
+               ? "must have one dim, or none"
+               : NULL;
 }
 
 static const char *
@@ -60,12 +62,6 @@ parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
     case CWJ_BUFFER:
         if (p->ndim != 1 && p->ndim != 2) {
             return "must have one dim, or the number of items and their size";
-        }
-        break;
-    case CWJ_TEXTS:
-    case CWJ_HANDLES:
-        if (p->ndim > 1) {
-            return "must have one dim, or none";
         }
         break;
     case CWJ_CALLBACK:
@@ -198,21 +194,16 @@ check_symbols(const cwj_library_function *self, const char *who)
 
 /* ---- sizes ------------------------------------------------------------------------------ */
 
-static bool
-has_pointer(const cwj_parameter *p)
-{
-    return p->role == CWJ_HANDLE && p->intent != CWJ_INTENT_OUT;
-}
-
 static int
 check_sizes(const cwj_library_function *self, const char *who)
 {
     for (int i = 0; i < self->nsizes; i++) {
         for (int j = 0; j < self->sizes[i].count; j++) {
             int k = self->sizes[i].parameters[j];
-            if (k >= 0 && !has_pointer(&self->parameters[k])) {
+            const cwj_parameter *p = k >= 0 ? &self->parameters[k] : NULL;
+            if (p != NULL && (p->role != CWJ_HANDLE || p->intent == CWJ_INTENT_OUT)) {
                 return cwj_refuse(who, PyExc_ValueError, "a size is of %U, which is no handle",
-                                  self->parameters[k].name);
+                                  p->name);
             }
         }
     }
@@ -245,10 +236,6 @@ result_fault(const cwj_library_function *self)
     const char *fault = cwj_role_is(self->result.role, CWJ_RETURNED)
                             ? type_fault(&self->result)
                             : "has a role that only parameters have";
-    if (fault == NULL && (self->result.role == CWJ_TEXTS || self->result.role == CWJ_HANDLES) &&
-        self->result.ndim > 1) {
-        fault = "is a list and has one dim, or none";
-    }
     return fault != NULL ? fault : base_fault(self);
 }
 
