@@ -112,49 +112,30 @@ class Converter:
             if self.ctype.variadic:
                 raise thunks.Unmapped("it takes a variable number of arguments (...); C text can be given")
             self._made = _trampolines_of(self.ctype, self.by_libtcc)
-            arguments, result = Described(self).all()
+            arguments, result = self.described()
         except thunks.Unmapped as reason:
             raise TypeError(f"{self.who}: no Python callable can be given: {reason}") from None
         self._kind = _cwrapjit.CallbackKind(self.who, self._made, arguments, result)
         return self._kind
 
+    def check_dims(self, who: str) -> None:
+        """Raises ValueError if dims= contradicts the declaration."""
+        for name in self.dims:
+            if name not in self.names:
+                known = ", ".join(self.names)
+                raise ValueError(f"{who} names {name!r}, which is no parameter; they are: {known}")
+        try:
+            self.described()
+        except thunks.Unmapped as reason:
+            raise ValueError(f"{who}: {reason}") from None
 
-def check_dims(converter: Converter, who: str) -> None:
-    """Raises ValueError if dims= contradicts the declaration."""
-    for name in converter.dims:
-        if name not in converter.names:
-            known = ", ".join(converter.names)
-            raise ValueError(f"{who} names {name!r}, which is no parameter; they are: {known}")
-    try:
-        Described(converter).all()
-    except thunks.Unmapped as reason:
-        raise ValueError(f"{who}: {reason}") from None
+    # ---- what Python gets as arguments -------------------------------------------------------------
 
-
-# ---- what Python gets as arguments ----------------------------------------------------------------
-
-
-class Described:
-    """Computes the arguments of CallbackKind."""
-
-    def __init__(self, converter: Converter) -> None:
-        dims = converter.dims
-        self.library = converter.library
-        self.who = converter.who
-        self.ctype = converter.ctype
-        self.hidden = converter.hidden
-        self.said = set(dims)
-        self.references = {name for name, each in dims.items() if each == ()}
-        self.ended = {name for name, each in dims.items() if each == "list"}  # lists that end with NULL
-        self.names = converter.names
-        self.types = [
-            self._with_dims(name, each, dims)
-            for name, each in zip(self.names, self.ctype.parameters, strict=True)
-        ]
+    def described(self) -> tuple[tuple[Any, ...], Any]:
+        """Returns the arguments and the result for CallbackKind."""
         self.lengths: set[str] = set()  # integers that are lengths of arrays
-
-    def all(self) -> tuple[tuple[Any, ...], Any]:
-        found = [self._passed(name, ctype) for name, ctype in zip(self.names, self.types, strict=True)]
+        self.types = list(map(self._with_dims, self.names, self.ctype.parameters))
+        found = list(map(self._passed, self.names, self.types))
         arguments = tuple(
             (*each, k in self.hidden or each[1] in self.lengths) for k, each in enumerate(found)
         )
@@ -165,16 +146,21 @@ class Described:
             result = ("address", "the result", types.item_name(self.ctype.result.item), None, (), False)
         return arguments, (*result, False)
 
-    def _with_dims(self, name: str, ctype: Any, dims: Any) -> Any:
-        if name not in dims:
+    def _is_ended(self, name: str) -> bool:
+        """True for a list that ends with NULL."""
+        return bool(self.dims.get(name) == "list")
+
+    def _with_dims(self, name: str, ctype: Any) -> Any:
+        if name not in self.dims:
             return ctype
         if isinstance(ctype, types.Array) and ctype.dim is None and not types.peeled(ctype.item)[1]:  # x[]
             ctype = types.Pointer(ctype.item, ctype.const)
-        if isinstance(ctype, types.Pointer) and name in self.references:
+        if isinstance(ctype, types.Pointer) and self.dims[name] == ():
             return ctype
-        if isinstance(ctype, types.Pointer) and name in self.ended:
+        if isinstance(ctype, types.Pointer) and self._is_ended(name):
             return types.Array(ctype.target, None, ctype.const)
-        trees = expressions.trees_of(f"{self.who}: dims[{name!r}]", () if name in self.ended else dims[name])
+        shape = () if self._is_ended(name) else self.dims[name]
+        trees = expressions.trees_of(f"{self.who}: dims[{name!r}]", shape)
         try:
             return expressions.with_dims(name, ctype, trees)
         except expressions.BadDim as error:
@@ -192,11 +178,11 @@ class Described:
         if isinstance(types.function_of(ctype), types.Callable):
             who = f"{self.who}: {name}"
             return "address", name, "", Converter(self.library, types.function_of(ctype), who), (), False
-        if types.is_one_struct(ctype) and name not in self.said:
+        if types.is_one_struct(ctype) and name not in self.dims:
             return self._pointer(name, ctype.item, ctype.const)
         if isinstance(ctype, types.Array):
             return self._array(name, ctype)
-        if isinstance(ctype, types.Pointer) and name in self.references:
+        if isinstance(ctype, types.Pointer) and self.dims.get(name) == ():
             return self._reference(name, ctype)
         if isinstance(ctype, types.Pointer):
             return self._pointer(name, ctype.target, ctype.const)
@@ -230,10 +216,10 @@ class Described:
         cls = self.library.classes.of(target) if isinstance(target, types.Struct) else None
         is_text = isinstance(target, types.Scalar) and target.spelling == "char"
         is_list = len(layers) == 1 and (is_text or cls is not None)
-        if is_list and name in self.ended:
+        if is_list and self._is_ended(name):
             return "texts", name, "", cls, (), const
         if (dtype is None and not is_list) or any(each.dim is None for each in layers):
-            if name in self.said:
+            if name in self.dims:
                 raise thunks.Unmapped(f"dims names {name}, a pointer to what arrays and lists do not hold")
             return self._pointer(name, ctype.item, const)
         dims = tuple(self._dim(each.dim) for each in layers)
@@ -251,7 +237,7 @@ class Described:
     def _lookup(self, name: str) -> int | str | None:
         if name in self.names:
             ctype = self.types[self.names.index(name)]
-            ctype = ctype.target if name in self.references else ctype
+            ctype = ctype.target if self.dims.get(name) == () else ctype
             return name if isinstance(ctype, types.Scalar) and ctype.is_integer else None
         value = self.library.values.of(name)
         return value if isinstance(value, int) else None
@@ -286,7 +272,10 @@ def _text(ctype: types.Callable, count: int, by_libtcc: bool) -> tuple[str, bool
     """Returns the C text of `count` trampolines, and whether only the C compiler can compile it."""
     writer = thunks.Writer()
     result = writer.spell(ctype.result)
-    spelled = [writer.spell(_as_passed(each)) for each in ctype.parameters]
+    as_passed = [
+        types.Pointer(each.item) if isinstance(each, types.Array) else each for each in ctype.parameters
+    ]
+    spelled = list(map(writer.spell, as_passed))
     signature = ", ".join(f"{each} a{k}" for k, each in enumerate(spelled, 1)) or "void"
     stores = "".join(f"    {_store(each, k)}\n" for k, each in enumerate(ctype.parameters, 1))
     before = "    s[0].z.re = s[0].z.im = 0;\n"
@@ -306,10 +295,6 @@ def _text(ctype: types.Callable, count: int, by_libtcc: bool) -> tuple[str, bool
     if not count:
         parts.append(f"{result}({signature})")
     return "".join(parts), writer.optimize(by_libtcc)
-
-
-def _as_passed(ctype: Any) -> Any:
-    return types.Pointer(ctype.item) if isinstance(ctype, types.Array) else ctype
 
 
 def _store(ctype: Any, k: int) -> str:

@@ -40,7 +40,7 @@ class Destructor:
 
 
 NONE = Destructor("", 0)
-_OF_CLASSES: weakref.WeakKeyDictionary[type, Destructor] = weakref.WeakKeyDictionary()
+OF_CLASSES: weakref.WeakKeyDictionary[type, Destructor] = weakref.WeakKeyDictionary()
 
 
 def read(library: Core, text: Any, who: str, struct: types.Struct) -> Destructor:
@@ -167,11 +167,7 @@ def _may_be_bound(ctype: Any) -> bool:
 
 
 def of(cls: type) -> Destructor:
-    return _OF_CLASSES.get(cls, NONE)
-
-
-def remember(cls: type, destructor: Destructor) -> None:
-    _OF_CLASSES[cls] = destructor
+    return OF_CLASSES.get(cls, NONE)
 
 
 def places(mapper: Mapper, cls: type) -> tuple[int, ...]:

@@ -58,7 +58,9 @@ class Core:
         self.generation = 0  # a new number when attributes may mean something else
         self.fortran_modules: dict[str, dict[str, int]] = {}  # module -> constants
         self.declared = Declared(self.name)
-        self.classes = Classes(self.name, self._automatic)
+        self.classes = Classes(
+            self.name, lambda struct: load("cwrapjit.library.structs").automatic(self, struct)
+        )
         text = None if said.source is None else load("cwrapjit.library.source").Given(said)
         self.declarations = Declarations(
             said.include_dirs,
@@ -69,21 +71,15 @@ class Core:
         )
         self.declarations.before_change = self.settle_all
         self.declarations.preprocessor.is_declared = self.declared.__contains__
-        self.values = Values(self.declarations, self._ask, self._is_attribute)
+        self.values = Values(
+            self.declarations, lambda *which: load("cwrapjit.library.macros").Macro(self, *which),
+            lambda name: name in self.declared.unread_attributes or name in self.table,
+        )  # fmt: skip
         environment = said.environment() if text is None else text.environment(self.declarations)
         self.code = Code(said, environment, self.declarations)
         self.code.lifetime = load("cwrapjit.library.lifetime").begin(self, said.init, said.free)
         if text is not None:
             text.declare(self)
-
-    def _automatic(self, struct: types.Struct) -> Any:
-        return load("cwrapjit.library.structs").automatic(self, struct)
-
-    def _ask(self, name: str, macro: Any) -> Any:
-        return load("cwrapjit.library.macros").Macro(self, name, macro)
-
-    def _is_attribute(self, name: str) -> bool:
-        return name in self.declared.unread_attributes or name in self.table
 
     # ---- methods of Library --------------------------------------------------------------------------
 
@@ -241,12 +237,6 @@ class Core:
                 raise NotImplementedError(f"{qualified(self.name, found.name)}: {reason}") from None
             raise TypeError(f"{qualified(self.name, found.name)}: {reason}") from None
 
-    @property
-    def mapped(self) -> list[str]:
-        """Returns the names of all functions that can be called."""
-        self.force()
-        return self.mapped_so_far()
-
     def force(self) -> None:
         """Reads and maps all that declare() has left for its first use."""
         self.settle_all()
@@ -258,6 +248,7 @@ class Core:
                     self.attribute(name)
 
     def mapped_so_far(self) -> list[str]:
+        """Returns the names of all functions that can be called."""
         made = list(self.table.items())
         later = [name for name, each in made if isinstance(each, Later)]
         return sorted(later + [n for n, each in made if callable(each) and not isinstance(each, type)])

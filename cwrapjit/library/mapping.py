@@ -232,9 +232,10 @@ class Mapper:
             return Parameter("buffer", "uint8", intent=intent, dims=dims, optional=optional)
         if isinstance(item, types.Pointer):
             return self._list(slot, dims) or Parameter("address", types.item_name(item), intent=intent)
-        if isinstance(item, types.Void) and _is_count_and_size(dims) and intent != "out":
-            both = ((dims[0][0],), (dims[0][1],))
-            return Parameter("buffer", "uint8", intent=intent, dims=both, optional=optional)
+        match dims:  # n items of any type, of size bytes each: void base[n * size]
+            case ((str(count), str(size), "*"),) if isinstance(item, types.Void) and intent != "out":
+                both = ((count,), (size,))
+                return Parameter("buffer", "uint8", intent=intent, dims=both, optional=optional)
         if isinstance(item, types.Void):  # no buffer
             raise Unmapped(bytes_reason(slot, "an array of void"))
         if isinstance(item, types.Struct) and container is None:
@@ -324,7 +325,8 @@ class Mapper:
                 return Parameter(
                     "value", dtype, by_pointer=True, intent=intent, optional=optional, cls=members
                 )
-            if self._is_length(name) and slot.const and item.is_integer:
+            dims = (self.dim(tree) for each in self.slots for tree in each.trees)
+            if slot.const and item.is_integer and name in expressions.symbols(*dims):
                 return Parameter("value", item.dtype, by_pointer=True)
             if name in options.unsafe:
                 return Parameter("array", item.dtype, intent=slot.intent, optional=optional)
@@ -335,7 +337,7 @@ class Mapper:
                 return Parameter("buffer", "uint8", intent=slot.intent, dims=((),), optional=optional)
             if name in options.out:
                 raise Unmapped(bytes_reason(slot, "a void pointer"))
-            optional = optional or self._is_user_data(name)
+            optional = optional or any(name == self._data_of(each) for each in self.slots)
         if isinstance(item, (types.Pointer, types.Callable)) and named:
             return self._stored_pointer(slot)
         made = self._list(slot) if isinstance(item, types.Pointer) else None
@@ -370,9 +372,6 @@ class Mapper:
                 return each.name
         return ""
 
-    def _is_user_data(self, name: str) -> bool:
-        return any(name == self._data_of(slot) for slot in self.slots)
-
     def _callback(self, slot: Slot, ctype: types.Callable) -> Parameter:
         """Maps a function: the argument becomes the address of a function of this type."""
         callbacks = load("cwrapjit.library.callbacks")
@@ -382,7 +381,7 @@ class Mapper:
         own = self.library.code.is_by_libtcc(self.declaration)
         converter = callbacks.Converter(self.library, ctype, who, hidden, dims, own)
         if dims is not None:
-            callbacks.check_dims(converter, f"{self.who}: dims[{slot.name!r}]")
+            converter.check_dims(f"{self.who}: dims[{slot.name!r}]")
         return Parameter("callback", cls=converter, optional=slot.name in self.options.optional)
 
     def function_at(self, ctype: types.Callable, name: str = "") -> Any:
@@ -426,10 +425,6 @@ class Mapper:
             if parameter.role in ("handle", "struct") and isinstance(given, types.Struct):
                 given = types.final(given)
                 parameter.is_model = any(types.holds(a, given) or types.holds(given, a) for a in made)
-
-    def _is_length(self, name: str) -> bool:
-        """True if a dim of some array names it."""
-        return name in expressions.symbols(*(self.dim(tree) for slot in self.slots for tree in slot.trees))
 
     def _stride(self, slot: Slot) -> Parameter:
         given = self.options.strides[slot.name]
@@ -721,13 +716,3 @@ def refuse(declaration: FunctionDeclaration, options: Options) -> None:
 
 def _is_symbol(dim: Dim) -> bool:
     return len(dim) == 1 and isinstance(dim[0], str)
-
-
-def _is_count_and_size(dims: tuple[Dim, ...]) -> bool:
-    """True for void base[n * size]: n items of any type, of size bytes each."""
-    return (
-        len(dims) == 1
-        and len(dims[0]) == 3
-        and dims[0][2] == "*"
-        and all(isinstance(each, str) for each in dims[0])
-    )

@@ -95,7 +95,8 @@ class Members:
     def _converter(self, function: types.Callable, member: types.Member) -> Any:
         """Hides user data from Python if a member holds it. A first parameter may be the object
         itself: it is user data only if the member after the functions is."""
-        behind = itertools.dropwhile(_is_function, self.all[self.all.index(member) :])
+        here = self.all[self.all.index(member) :]
+        behind = itertools.dropwhile(lambda each: types.is_function(each.type), here)
         place = types.place_of_data(function)
         among = self.all if place > 0 else itertools.islice(behind, 1)
         has_data = place >= 0 and any(types.is_data(each.type) for each in among)
@@ -238,7 +239,7 @@ def measure(
     except thunks.Unmapped as error:
         raise TypeError(f"{who}: {error}") from None
     if ctype.in_header or includes:
-        names.append(c_name(ctype))
+        names.append(ctype.name or f"unnamed {ctype.kind}")
     members = flatten(ctype)
     plain = [each.name for each in members if each.bits < 0]
     fields = [each for each in members if each.bits >= 0]
@@ -284,16 +285,8 @@ def _read(addresses: Sequence[int], count: int) -> tuple[list[int], list[int]]:
     return numbers, [(each & -each).bit_length() - 1 for each in structs]
 
 
-def _is_function(member: types.Member) -> bool:
-    return isinstance(types.function_of(member.type), types.Callable)
-
-
 def _dtype_of_bits(ctype: types.Scalar) -> str:
     return "uint32" if ctype.counts and ctype.dtype == "intc" else ctype.dtype
-
-
-def c_name(ctype: types.Struct) -> str:
-    return ctype.name or f"unnamed {ctype.kind}"
 
 
 def flatten(ctype: types.Struct) -> list[types.Member]:

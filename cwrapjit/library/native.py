@@ -29,7 +29,9 @@ def convert(
     if isinstance(given, _cwrapjit.Pointer):
         return _of_pointer(ctype, given, who)
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        return _of_number(int(given), who), given
+        if not 0 <= given < 1 << 64:
+            raise OverflowError(f"{who}: {given} is no address")
+        return int(given), given
     if type(given).__name__ == "PyCapsule":
         return _of_capsule(known, ctype, given, who)
     if isinstance(given, (_cwrapjit.Function, _cwrapjit.LibraryFunction)):
@@ -49,12 +51,6 @@ def _of_others(known: Declarations, ctype: types.Callable, given: Any, who: str)
     if cffi is not None and isinstance(given, cffi.FFI.CData):
         return _of_cffi(known, cffi, ctype, given, who)
     return None
-
-
-def _of_number(address: int, who: str) -> int:
-    if not 0 <= address < 1 << 64:
-        raise OverflowError(f"{who}: {address} is no address")
-    return address
 
 
 def _of_pointer(ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:

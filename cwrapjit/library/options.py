@@ -70,12 +70,9 @@ class Options:
         self._read_encodings(who, parameters)
         self._read_orders(who, parameters)
         self._read_containers(who, parameters)
-        both = set(self.out) & set(self.inout)
-        if both:
-            raise ValueError(f"{who}: {min(both)} is in out= and in inout=")
-        both = set(self.keyword_only) & set(self.positional_only)
-        if both:
-            raise ValueError(f"{who}: {min(both)} is in keyword_only= and in positional_only=")
+        for one, other in (("out", "inout"), ("keyword_only", "positional_only")):
+            if both := set(getattr(self, one)) & set(getattr(self, other)):
+                raise ValueError(f"{who}: {min(both)} is in {one}= and in {other}=")
 
     def _names(self, who: str, option: str, value: Any, parameters: Collection[str]) -> tuple[str, ...]:
         if isinstance(value, bool):

@@ -125,18 +125,14 @@ def _declarator(tokens: list[str]) -> str | None:
     """Returns the name in a declarator with types in front: the last word before parameters or dims."""
     name = None
     for at, token in enumerate(tokens):
-        if token == "(" and _is_inner(tokens[at + 1 : at + 4]):
+        inner = tokens[at + 1 : at + 4]  # it holds a declarator, not parameters: `(*f)(int)`, `(f)(int)`
+        if token == "(" and (inner[:1] == ["*"] or inner[1:] in ([")", "("], [")", "["])):
             return _declarator(tokens[at + 1 :])
         if token in "([=:)":
             break
         if token[0].isalpha() or token[0] == "_":
             name = token
     return None if name in _TYPE_WORDS else name
-
-
-def _is_inner(tokens: list[str]) -> bool:
-    """True if a parenthesis holds a declarator, not parameters: `(*f)(int)`, `(f)(int)`."""
-    return tokens[:1] == ["*"] or (tokens[1:2] == [")"] and tokens[2:3] in (["("], ["["]))
 
 
 def tags_for_later(piece: str) -> set[str]:

@@ -281,7 +281,7 @@ class Preprocessor:
     def _include(self, includes: list[str], file: str, next_line: int, depth: int, out: list[str]) -> bool:
         """Includes what consecutive #include lines name. False: they bring nothing."""
         if not depth:
-            self._asks = _has_only_directives(self.files[file])
+            self._asks = all(line.lstrip()[:1] in ("", "#") for line in _logical_lines(self.files[file]))
         wanted = []
         for rest in includes:
             match = _INCLUDE.match(rest) or _INCLUDE.match(self.expand(rest))
@@ -508,10 +508,6 @@ def _logical_lines(text: str) -> list[str]:
 def _is_within(line: int, next_line: int, before: str) -> bool:
     """True if the line before goes on here: gcc begins a new one around a macro of a system header."""
     return line == next_line - 1 or (line < next_line and before.rstrip()[-1:] not in (";", "}"))
-
-
-def _has_only_directives(text: str) -> bool:
-    return all(line.lstrip()[:1] in ("", "#") for line in _logical_lines(text))
 
 
 def _pasted(body: str) -> str:

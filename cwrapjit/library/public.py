@@ -271,7 +271,8 @@ class Library(Pickled):
     @property
     def mapped(self) -> list[str]:
         """The names of all functions that can be called."""
-        return self._core.mapped
+        self._core.force()
+        return self._core.mapped_so_far()
 
     @property
     def unmapped(self) -> dict[str, str]:

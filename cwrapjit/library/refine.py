@@ -210,15 +210,13 @@ def _is_integer(ctype: Any) -> bool:
     return isinstance(ctype, types.Scalar) and ctype.is_integer
 
 
-def _is_filled_integer(ctype: Any) -> bool:
-    return isinstance(ctype, types.Pointer) and not ctype.const and _is_integer(ctype.target)
-
-
 def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
     """True if check= finds a status: a pointer to an integer of that name, or a returned int (of 32 bits:
     LAPACKE's statuses are int32_t). errno may come with other signed integers, too."""
     if names_a_parameter(check):
-        return all(_is_filled_integer(parameters.get(name)) for name in check)
+        pointers = [each for each in map(parameters.get, check) if isinstance(each, types.Pointer)]
+        filled = [each for each in pointers if not each.const and _is_integer(each.target)]
+        return len(filled) == len(check)
     if isinstance(check, type) and issubclass(check, OSError):
         return _is_integer(found.result) and found.result.is_signed
     return isinstance(found.result, types.Scalar) and found.result.dtype in ("intc", "int32")

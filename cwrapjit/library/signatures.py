@@ -12,14 +12,15 @@ from cwrapjit.library.description import Parameter, Result
 from cwrapjit.library.parser import text_of
 
 WORDS = {"char": "str", "float64": "float", "intc": "int", "int64": "int", "complex128": "complex"}
+_OF_ROLES = {"status": "int", "stream": "file", "string": "str", "texts": "list[str]"}
 
 
 def annotation(parameter: Parameter) -> str:
     """Returns the type of an argument for messages and signatures."""
     if parameter.role == "value":
         return WORDS.get(parameter.type, parameter.type)
-    if parameter.role == "status":
-        return "int"
+    if parameter.role in _OF_ROLES:
+        return _OF_ROLES[parameter.role]
     if parameter.role in ("array", "data"):
         dtype = parameter.type.replace("intc", "int32") or getattr(parameter.cls, "__name__", "")
         if not parameter.dims:
@@ -35,24 +36,17 @@ def annotation(parameter: Parameter) -> str:
                 else f"{parameter.container.__name__}[{word}]"
             )
         return word
-    if parameter.role == "stream":
-        return "file"
     if parameter.role == "callback":
         return getattr(parameter.cls, "annotation", "Callable")
     if parameter.role == "address" and hasattr(parameter.cls, "is_new"):  # a Python object: objects.py
         return "object"
     if parameter.role == "address":
         return f"Pointer[{parameter.type}]" if parameter.type else "Pointer"
-    if parameter.role == "string":
-        return "str"
     if parameter.role == "handles":
         return f"list[{parameter.cls.__name__}]"
-    if parameter.role == "texts":
-        return "list[str]"
-    if parameter.role == "buffer" and len(parameter.dims) == 2:
-        return "buffer"
     if parameter.role == "buffer":
-        return "bytes" if parameter.intent == "in" else "bytearray"
+        bytes_like = "bytes" if parameter.intent == "in" else "bytearray"
+        return bytes_like if len(parameter.dims) == 1 else "buffer"
     return str(getattr(parameter.cls, "__name__", "object"))
 
 

@@ -272,10 +272,6 @@ class TextSlice(Slice):
         lengths = self._validate(slots)
         return checks + (lengths or "return 1;") if checks or lengths else None
 
-    def cast(self) -> str:
-        """Returns cast=. As in a ufunc, slices that do not lie as C requires run on copies."""
-        return "safe"
-
     def input_names(self) -> list[str]:
         return [self.c_names[slot.name] for slot in self.inputs]
 
@@ -295,7 +291,7 @@ class TextSlice(Slice):
             "docstring": self._doc(),
             "signature": self.signature(),
             "Ccode_validate": self.validate(),
-            "cast": self.cast(),
+            "cast": "safe",  # as in a ufunc, slices that do not lie as C requires run on copies
             "output_dims": self.output_dims or None,
         }
 

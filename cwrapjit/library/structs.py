@@ -447,7 +447,7 @@ class _Maker:
         before, ended = self.classes.get(ctype), destructors.of(cls)
         self.classes[ctype] = cls
         if self.destructor.name:
-            destructors.remember(cls, self.destructor)
+            destructors.OF_CLASSES[cls] = self.destructor
         try:
             if init is not None:
                 cls.__init__ = self._initialiser(cls, init)
@@ -460,7 +460,7 @@ class _Maker:
                 setter = self._callable(cls, both[1], name, replaces=True) if len(both) > 1 else None
                 self._put(cls, name, property(getter, setter, doc=getter.__doc__))
         except BaseException:
-            destructors.remember(cls, ended)
+            destructors.OF_CLASSES[cls] = ended
             if before is None:
                 del self.classes[ctype]
             else:
