@@ -176,20 +176,14 @@ begin_call(cwj_library_frame *frame)
 }
 
 static void
-end_call(const cwj_library_frame *frame)
-{
-    if (frame->function->has_instances) {
-        cwj_library_use_instances(frame, -1);
-    }
-    cwj_call_ends(frame->generation);
-}
-
-static void
 frame_close(cwj_library_frame *frame)
 {
     const cwj_library_function *function = frame->function;
+    if (frame->begun && function->has_instances) {
+        cwj_library_use_instances(frame, -1);
+    }
     if (frame->begun) {
-        end_call(frame);
+        cwj_call_ends(frame->generation);
     }
     if (frame->called) {
         cwj_library_drop(frame);

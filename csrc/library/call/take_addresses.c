@@ -16,19 +16,6 @@ refuse_object(const cwj_library_frame *frame, int k, PyObject *object)
         Py_TYPE(object)->tp_name, frame->function->parameters[k].name);
 }
 
-static int
-take_object(cwj_library_frame *frame, int k, cwj_instance *self)
-{
-    if (cwj_instance_check(self) < 0) {
-        return -1;
-    }
-    if (cwj_library_is_destructor(frame->function, (PyObject *)self)) {
-        return cwj_library_refuse_end(frame, k, self);
-    }
-    frame->slots[k + 1].p = self->pointer;
-    return 0;
-}
-
 /* True if keeps= says that parameter k keeps others alive, which only instances can do. */
 static bool
 is_keeper(const cwj_library_function *function, int k)
@@ -50,7 +37,12 @@ cwj_library_take_address(cwj_library_frame *frame, int k, PyObject *object)
         return 0; /* the slot is NULL */
     }
     if (cwj_is_instance(object) && PyUnicode_GET_LENGTH(parameter->item) == 0) {
-        return take_object(frame, k, (cwj_instance *)object);
+        cwj_instance *self = (cwj_instance *)object;
+        frame->slots[k + 1].p = self->pointer;
+        return cwj_instance_check(self) < 0 ? -1
+               : cwj_library_is_destructor(frame->function, object)
+                   ? cwj_library_refuse_end(frame, k, self)
+                   : 0;
     }
     if (is_keeper(frame->function, k)) {
         return cwj_library_refuse_type(

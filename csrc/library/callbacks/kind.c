@@ -14,25 +14,6 @@ static const char WHO[] = "CallbackKind()";
 static const char *const crossings[] = {CWJ_CROSSINGS(CROSSING_WORD)};
 
 static int
-read_crossing(cwj_passed *passed, PyObject *word)
-{
-    int found = cwj_parse_choice(word, crossings, sizeof(crossings) / sizeof(*crossings), WHO,
-                                 "a crossing");
-    passed->crossing = found < 0 ? CWJ_CROSS_NOTHING : (cwj_crossing)found;
-    return found < 0 ? -1 : 0;
-}
-
-static int
-read_descr(cwj_passed *passed, PyObject *descr)
-{
-    if (!PyArray_DescrCheck(descr) || PyDataType_REFCHK((PyArray_Descr *)descr)) {
-        return cwj_refuse(WHO, PyExc_ValueError, "%R is no dtype for memory of C's", descr);
-    }
-    passed->descr = (PyArray_Descr *)Py_NewRef(descr);
-    return 0;
-}
-
-static int
 read_class(cwj_passed *passed, PyObject *cls)
 {
     passed->layout = cwj_layout_of(cls);
@@ -59,10 +40,12 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
     passed->readonly = readonly;
     passed->hidden = hidden;
     passed->name = Py_NewRef(name);
-    if (read_crossing(passed, word) < 0) {
+    int found = cwj_parse_choice(word, crossings, sizeof(crossings) / sizeof(*crossings), WHO,
+                                 "a crossing");
+    if (found < 0) {
         return -1;
     }
-    switch (passed->crossing) {
+    switch (passed->crossing = (cwj_crossing)found) {
     case CWJ_CROSS_NUMBER:
     case CWJ_CROSS_REFERENCE:
         passed->type = cwj_library_type_find(type);
@@ -78,9 +61,11 @@ read_passed(cwj_passed *passed, PyObject *given, PyObject *symbols)
                    ? cwj_dims_read(&passed->dims, &passed->ndim, dims, symbols, WHO)
                    : cwj_refuse(WHO, PyExc_ValueError, "a list has one dim, or none");
     case CWJ_CROSS_ARRAY:
-        return read_descr(passed, what) < 0
-                   ? -1
-                   : cwj_dims_read(&passed->dims, &passed->ndim, dims, symbols, WHO);
+        if (!PyArray_DescrCheck(what) || PyDataType_REFCHK((PyArray_Descr *)what)) {
+            return cwj_refuse(WHO, PyExc_ValueError, "%R is no dtype for memory of C's", what);
+        }
+        passed->descr = (PyArray_Descr *)Py_NewRef(what);
+        return cwj_dims_read(&passed->dims, &passed->ndim, dims, symbols, WHO);
     case CWJ_CROSS_INSTANCE:
     case CWJ_CROSS_STRUCT:
         return read_class(passed, what);
@@ -118,9 +103,8 @@ read_all(cwj_callback_kind *self, PyObject *passed, PyObject *result)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(passed);
     PyObject *symbols = PyList_New(0);
-    int status = symbols == NULL ? -1 : 0;
     self->passed = cwj_allocate((size_t)count + 1, sizeof(*self->passed));
-    status = self->passed == NULL ? -1 : status;
+    int status = symbols == NULL || self->passed == NULL ? -1 : 0;
     for (Py_ssize_t k = 0; status == 0 && k < count; k++) {
         self->count = (int)k + 1;
         status = read_passed(&self->passed[k], PyTuple_GET_ITEM(passed, k), symbols);
@@ -128,10 +112,7 @@ read_all(cwj_callback_kind *self, PyObject *passed, PyObject *result)
         self->has_memory |= crossing == CWJ_CROSS_ARRAY || crossing == CWJ_CROSS_INSTANCE ||
                             crossing == CWJ_CROSS_TEXTS;
     }
-    if (status == 0) {
-        status = find_symbols(self, symbols);
-    }
-    if (status == 0) {
+    if (status == 0 && (status = find_symbols(self, symbols)) == 0) {
         status = read_passed(&self->result, result, symbols);
     }
     cwj_crossing made = self->result.crossing;

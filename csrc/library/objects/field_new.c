@@ -77,53 +77,42 @@ are_bits(const field_object *self)
            self->dims[0].value <= room && self->dims[1].value <= room - self->dims[0].value;
 }
 
-/* Computes the memory that the member takes. Returns 0, or -1 with ValueError set if its kind lacks something. */
+/* Refuses members whose kind lacks something, or that would lie outside: a mistake in cwrapjit.library must not lead to
+ * a read outside the struct. */
 static int
-member_size(const field_object *self, size_t *size)
+check_extent(const field_object *self)
 {
+    size_t size = sizeof(void *), end;
     bool has_items = self->kind == ARRAY || self->kind == DATA;
     bool is_number = self->kind == SCALAR || self->kind == BITS;
     if ((is_number && self->type == NULL) || (has_items && self->descr == NULL)) {
         PyErr_Format(PyExc_ValueError, "Field: %U needs a dtype", self->name);
         return -1;
     }
-    *size = sizeof(void *);
     if (self->kind == BITS && !are_bits(self)) {
         PyErr_Format(PyExc_ValueError, "Field: %U: these are no bits of a %s", self->name,
                      self->type->name);
         return -1;
     }
+    if (self->kind == FUNCTION && !PyCallable_Check(self->converter)) {
+        PyErr_Format(PyExc_ValueError, "Field: %U needs what makes an address", self->name);
+        return -1;
+    }
     if (is_number) {
-        *size = self->type->size;
+        size = self->type->size;
     } else if (self->kind == ARRAY) {
-        *size = items_size(self, (size_t)PyDataType_ELSIZE(self->descr));
+        size = items_size(self, (size_t)PyDataType_ELSIZE(self->descr));
     } else if (self->kind == BUFFER) {
         bool has_room = self->nd == 1 && (self->dims[0].value > 0 || self->dims[0].type != NULL);
-        *size = has_room ? items_size(self, 1) : SIZE_MAX;
+        size = has_room ? items_size(self, 1) : SIZE_MAX;
     } else if (self->kind == POINTERS) {
-        *size = self->nd == 1 ? items_size(self, sizeof(void *)) : SIZE_MAX;
+        size = self->nd == 1 ? items_size(self, sizeof(void *)) : SIZE_MAX;
     } else if (self->kind == LIST && self->nd > 1) {
-        *size = SIZE_MAX;
+        size = SIZE_MAX;
     } else if (self->kind == REFUSED) {
-        *size = 0;
-    } else if (self->kind == FUNCTION) {
-        if (!PyCallable_Check(self->converter)) {
-            PyErr_Format(PyExc_ValueError, "Field: %U needs what makes an address", self->name);
-            return -1;
-        }
+        size = 0;
     } else if (self->kind == INSIDE) {
-        *size = self->of->size;
-    }
-    return 0;
-}
-
-/* A mistake in cwrapjit.library must not lead to a read outside the struct. */
-static int
-check_extent(const field_object *self)
-{
-    size_t size, end;
-    if (member_size(self, &size) < 0) {
-        return -1;
+        size = self->of->size;
     }
     if (__builtin_add_overflow(self->offset, size, &end) || end > self->layout->size) {
         PyErr_Format(PyExc_ValueError, "Field: %U would lie outside of %U", self->name,

@@ -11,25 +11,18 @@ typedef struct cwj_look {
     bool behind;
 } cwj_look;
 
-static bool
-is_gone(const cwj_look *look)
-{
-    PyObject *array = PyObject_CallNoArgs(look->array);
-    bool gone = array == Py_None;
-    Py_XDECREF(array);
-    return gone;
-}
-
 static void
 prune(cwj_instance *self)
 {
     int left = 0;
     for (int k = 0; k < self->nlooks; k++) {
-        if (is_gone(&self->looks[k])) {
+        PyObject *array = PyObject_CallNoArgs(self->looks[k].array);
+        if (array == Py_None) { /* it is gone */
             Py_DECREF(self->looks[k].array);
         } else {
             self->looks[left++] = self->looks[k];
         }
+        Py_XDECREF(array);
     }
     self->nlooks = left;
 }
@@ -101,10 +94,7 @@ cwj_looks_add(PyObject *array, PyObject *base, PyObject *through, const void *da
         }
         return status;
     }
-    if (!cwj_is_instance(base)) {
-        return 0;
-    }
-    return add_to_owners(array, (cwj_instance *)through, data, true);
+    return cwj_is_instance(base) ? add_to_owners(array, (cwj_instance *)through, data, true) : 0;
 }
 
 bool

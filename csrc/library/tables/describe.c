@@ -115,13 +115,6 @@ done:
 
 /* ---- parameters ------------------------------------------------------------------- */
 
-static void
-read_encoding(cwj_parameter *p, PyObject *encoding)
-{
-    p->bytes = PyUnicode_CompareWithASCIIString(encoding, "bytes") == 0;
-    p->encoding = p->bytes || PyUnicode_GET_LENGTH(encoding) == 0 ? NULL : Py_NewRef(encoding);
-}
-
 /* most: the number of parameters. */
 static int
 read_bound(cwj_parameter *p, PyObject *bound, int most, const char *who)
@@ -184,7 +177,8 @@ describe_parameter(const cwj_library_function *self, cwj_parameter *p, PyObject 
                  &library) < 0) {
         return -1;
     }
-    read_encoding(p, encoding);
+    p->bytes = PyUnicode_CompareWithASCIIString(encoding, "bytes") == 0;
+    p->encoding = p->bytes || PyUnicode_GET_LENGTH(encoding) == 0 ? NULL : Py_NewRef(encoding);
     p->name = Py_NewRef(name);
     p->cls = Py_NewRef(cls);
     p->library = library == Py_None ? NULL : Py_NewRef(library);
