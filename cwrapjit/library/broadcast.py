@@ -242,14 +242,9 @@ class Slice:
 
     def _to_lowest(self, slot: Any, name: str) -> str:
         """Returns, as C text, the offset from the first item to the lowest, on axes that run backwards."""
-        at = self.mapper.by_name[slot.name]
-        axes = [
-            each.parameter.axis
-            for each in self.slots
-            if each.parameter.role == "stride"
-            and each.parameter.of == at
-            and each.parameter.negative == "lowest"
-        ]
+        wanted = ("stride", self.mapper.by_name[slot.name], "lowest")
+        strides = [each.parameter for each in self.slots]
+        axes = [each.axis for each in strides if (each.role, each.of, each.negative) == wanted]
         return "".join(_TO_LOWEST % {"x": name, "axis": axis} for axis in axes)
 
     def _value(self, dim: Any) -> str:

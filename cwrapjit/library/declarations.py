@@ -498,13 +498,11 @@ class Declarations:
         return self.error_at(_tidy(match["text"]), match["file"] or file, line, column)
 
     def _unknown_type(self, plain: str, file: str, first: int) -> CompileError | None:
+        known = (self.typedefs, _KEYWORDS, _COMPILERS_WORDS)
         for match in _TYPE_PLACE.finditer(plain):
-            name = match[1]
-            if name in self.typedefs or name in _KEYWORDS or name in _COMPILERS_WORDS:
-                continue
-            return self._error_at_word(
-                f"{name} is not a known type", plain, match.start(1), name, file, first
-            )
+            if not any(match[1] in names for names in known):
+                message = f"{match[1]} is not a known type"
+                return self._error_at_word(message, plain, match.start(1), match[1], file, first)
         return None
 
     def _unclosed(self, plain: str, file: str, first: int) -> CompileError | None:
@@ -621,10 +619,8 @@ class Declarations:
                 return
             if self._altered == 2:
                 resolved = types.Unknown(attributes.REASON)
-            const = "const" in (node.quals or []) and not isinstance(resolved, types.Pointer)
+            const = "const" in _quals(node.type if isinstance(resolved, types.Pointer) else node)
             private, external = (word in (node.storage or []) for word in ("static", "extern"))
-            if isinstance(resolved, types.Pointer):
-                const = "const" in (node.type.quals or [])
             found = VariableDeclaration(node.name, resolved, const, private, external, node.coord)
             parsed.variables.append(found)
 

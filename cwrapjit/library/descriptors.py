@@ -52,11 +52,8 @@ def read(who: str, ctype: types.Struct, given: Any) -> Descriptor:
             f"{who}: array= gives names of members by 'data', 'shape', 'strides' and 'rank', not {given!r}"
         )
     data = members.get(found["data"])
-    if (
-        not isinstance(data, types.Pointer)
-        or not isinstance(data.target, types.Scalar)
-        or not data.target.dtype
-    ):
+    item = data.target if isinstance(data, types.Pointer) else None
+    if data is None or not isinstance(item, types.Scalar) or not item.dtype:
         raise TypeError(f"{who}: array=: there must be one pointer to numbers")
     if not found["shape"]:
         raise TypeError(f"{who}: array=: no member says the shape")
@@ -65,7 +62,7 @@ def read(who: str, ctype: types.Struct, given: Any) -> Descriptor:
     if lengths.get("strides", rank) not in (rank, 0 if rank == 1 else rank):
         raise TypeError(f"{who}: array=: shape and strides differ in length")
     is_array = {role: length > 0 for role, length in lengths.items()}
-    return Descriptor(ctype, data.target, data.const, rank, found, is_array, unit == "bytes")
+    return Descriptor(ctype, item, data.const, rank, found, is_array, unit == "bytes")
 
 
 def _length(who: str, ctype: Any) -> int:
@@ -123,12 +120,8 @@ class _Adapter:
             self.give(name, local, known)
         else:
             self._put_together(name, local, known, by_pointer and ctype.const)
-        if by_pointer:
-            self.calls.append(
-                f"{name} ? &{local} : 0" if name in names_of(self.options.optional) else f"&{local}"
-            )
-        else:
-            self.calls.append(local)
+        may_lack = by_pointer and name in names_of(self.options.optional)
+        self.calls.append(f"{name} ? " * may_lack + "&" * by_pointer + local + " : 0" * may_lack)
         self.types.append(self.writer.spell(ctype))
 
     def _put_together(self, name: str, local: str, known: Descriptor, const: bool) -> None:
@@ -218,9 +211,7 @@ class _Adapter:
 def adapt(library: Core, found: FunctionDeclaration, options: Options) -> tuple[FunctionDeclaration, Options]:
     """Returns what it is given or, if arrays come as structs, a function in front and its options."""
     adapter = _Adapter(library, found, options)
-    if adapter.descriptor(found.result) is None and all(
-        adapter.descriptor(p.type) is None for p in found.parameters
-    ):
+    if not any(map(adapter.descriptor, [found.result, *(p.type for p in found.parameters)])):
         return found, options
     if found.variadic or found.private or not found.prototyped:
         return found, options

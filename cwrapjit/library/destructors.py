@@ -112,11 +112,9 @@ class _Reader:
         call = call_of(address, result, spelled, words)
         body = f"void cwj_end(void *self, const cwj_slot *s)\n{{\n    (void)s;\n    {call};\n}}\n"
         try:
+            environment, text = self.library.code.environment, self.writer.text() + body
             code, (end,) = _cwrapjit.compile_thunks(
-                self.library.code.environment,
-                self.writer.text() + body,
-                ["cwj_end"],
-                self.writer.needs_compiler,
+                environment, text, ["cwj_end"], self.writer.needs_compiler
             )
         except _cwrapjit.CompileError as error:
             raise ValueError(f"{self.who}: {self.text!r} does not compile: {error.msg}") from None
@@ -177,14 +175,9 @@ def places(mapper: Mapper, cls: type) -> tuple[int, ...]:
 
 def _place(mapper: Mapper, wanted: ParameterDeclaration, cls: type) -> int:
     options = mapper.options
-    fitting = [
-        k
-        for k, slot in enumerate(mapper.slots)
-        if _agree(slot.type, wanted.type)
-        and slot.name not in options.out
-        and slot.name not in options.inout
-        and slot.name not in options.hidden
-    ]
+    others = {*options.out, *options.inout, *options.hidden}
+    slots = enumerate(mapper.slots)
+    fitting = [k for k, slot in slots if _agree(slot.type, wanted.type) and slot.name not in others]
     named = [k for k in fitting if mapper.slots[k].name == wanted.name]
     if not named and len(fitting) != 1:
         raise Unmapped(
@@ -198,10 +191,7 @@ def _agree(given: Any, wanted: Any) -> bool:
     if isinstance(wanted, types.Scalar):
         both = isinstance(given, types.Scalar) and given.is_integer == wanted.is_integer
         return both and (given.is_integer or given.dtype == wanted.dtype)
-    if not isinstance(given, types.Pointer) or isinstance(given.target, types.Struct) != isinstance(
-        wanted.target, types.Struct
-    ):
-        return False
+    target = given.target if isinstance(given, types.Pointer) else None
     if isinstance(wanted.target, types.Struct):
-        return bool(types.final(given.target) == types.final(wanted.target))
-    return isinstance(given.target, types.Void)
+        return isinstance(target, types.Struct) and types.final(target) == types.final(wanted.target)
+    return isinstance(target, types.Void)

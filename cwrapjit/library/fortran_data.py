@@ -70,10 +70,8 @@ class Place(library.Variable):
         dummies = (["object"] if self.derived else []) + ["place", *sizes]
         what = "whole%" + variable.name if self.derived else "target_data"
         lines = [f'subroutine {self.symbol}({", ".join(dummies)}) bind(c, name="{self.symbol}")']
-        if self.derived:
-            lines += [f"  use {self.module}, only: type_whole => {self.derived.name}"]
-        else:
-            lines += [f"  use {self.module}, only: target_data => {variable.name}"]
+        used = f"type_whole => {self.derived.name}" if self.derived else f"target_data => {variable.name}"
+        lines += [f"  use {self.module}, only: {used}"]
         if kind.base == "type":
             lines += [f"  use {self.module}, only: type_data => {kind.name}"]
         if self.derived:
@@ -186,12 +184,9 @@ def new_class(
         name = f"Component {place.variable.name} of type({derived.name})."
         return property(place.get, lambda self, value: place.set(value, self), doc=name)
 
-    members = {p.variable.name: component(p) for p in places if p.variable.name.isidentifier()}
-    body = {
-        "__cwrapjit_layout__": layout,
-        "__init__": __init__,
-        "__doc__": f"Fortran's type({derived.name}).",
+    members: dict[str, Any] = {
+        p.variable.name: component(p) for p in places if p.variable.name.isidentifier()
     }
-    cls = type(derived.name, (Instance,), {**members, **body, "__slots__": ()})
-    cls.__qualname__ = qualname
-    return cls
+    members |= {"__cwrapjit_layout__": layout, "__init__": __init__, "__slots__": ()}
+    members |= {"__doc__": f"Fortran's type({derived.name}).", "__qualname__": qualname}
+    return type(derived.name, (Instance,), members)

@@ -144,9 +144,6 @@ class Shapes:
 
     def _may_hide(self, name: str) -> bool:
         variable = self.variables.get(name)
-        return (
-            variable is not None
-            and variable.intent in ("", "in")
-            and "optional" not in variable.attributes
-            and name not in self.defaults
-        )
+        if variable is None or "optional" in variable.attributes or name in self.defaults:
+            return False
+        return variable.intent in ("", "in")

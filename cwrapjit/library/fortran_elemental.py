@@ -16,13 +16,9 @@ def broadcasts(made: Procedure) -> bool:
     """True if every argument is a number that is read, or one that is written. Others are called once."""
     if not made.routine.elemental or made.result.role not in ("none", "value"):
         return False
-    simple = all(
-        slot.parameter.role == "value"
-        and not slot.parameter.optional
-        and slot.parameter.intent in ("in", "out")
-        for slot in made.slots
-    )
-    given = [slot for slot in made.slots if slot.parameter.intent == "in"]
+    parameters = [slot.parameter for slot in made.slots]
+    simple = all(p.role == "value" and not p.optional and p.intent in ("in", "out") for p in parameters)
+    given = [p for p in parameters if p.intent == "in"]
     has_results = made.result.role == "value" or len(given) < len(made.slots)
     required = all(argument.required for argument in made.arguments)
     return simple and bool(given) and has_results and required
@@ -30,10 +26,8 @@ def broadcasts(made: Procedure) -> bool:
 
 def define(made: Procedure, name: str, doc: str, address: int, owner: Any) -> Any:
     """Returns the broadcasting function; `owner` keeps the code that it calls."""
-    given = sorted(
-        (slot for slot in made.slots if slot.parameter.intent == "in"),
-        key=lambda slot: slot.parameter.argument,
-    )
+    given = [slot for slot in made.slots if slot.parameter.intent == "in"]
+    given.sort(key=lambda slot: slot.parameter.argument)
     written = [slot for slot in made.slots if slot.parameter.intent == "out"]
     returned = [made.result.type] if made.result.role == "value" else []
     number = len(returned) + len(written)

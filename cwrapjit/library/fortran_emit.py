@@ -78,23 +78,21 @@ class Procedure(Shapes):
                     f"argument {variable.name} of {self.routine.name} is a procedure whose interface is not "
                     "said"
                 )
-            made = (
-                variable.interface is None
-                and variable.intent == "out"
-                and not (self._given(variable) if variable.shape else variable.kind.base in ("type", "class"))
-            )
+            made = variable.interface is None and variable.intent == "out"
+            if made:
+                is_object = not variable.shape and variable.kind.base in ("type", "class")
+                made = not (self._given(variable) if variable.shape else is_object)
             if not made and name not in self.hidden:
                 given.append(variable)
-        self.given = given
-        given.sort(key=lambda v: "optional" in v.attributes or v.name.lower() in self.defaults)
-        for variable in given:
-            required = "optional" not in variable.attributes and variable.name.lower() not in self.defaults
+
+        def may_lack(variable: Variable) -> bool:
+            return "optional" in variable.attributes or variable.name.lower() in self.defaults
+
+        self.given = sorted(given, key=may_lack)
+        for variable in self.given:
+            default = self.defaults.get(variable.name.lower())
             self.arguments.append(
-                Argument(
-                    python_name(variable.name),
-                    required=required,
-                    default=self.defaults.get(variable.name.lower()),
-                )
+                Argument(python_name(variable.name), "any", not may_lack(variable), default)
             )
 
     def _dtype(self, variable: Variable) -> str:
@@ -293,10 +291,8 @@ class Procedure(Shapes):
         if kind.length != "*" and not kind.length.isdigit():
             self._no(variable, f"a length of {kind.length} has no mapping")
         optional = "optional" in variable.attributes
-        bound = self._pointer(
-            variable.name,
-            Parameter("string", "", self._index(variable), optional=optional, name=variable.name),
-        )
+        parameter = Parameter("string", "", self._index(variable), optional=optional, name=variable.name)
+        bound = self._pointer(variable.name, parameter)
         local = self._local("character(len=:), allocatable :: ", variable.name)
         least = kind.length if kind.length != "*" else "0"
         self.before.append(f"if (c_associated({bound})) call cwj_text({bound}, {least}_c_int64_t, {local})")
@@ -391,9 +387,8 @@ class Procedure(Shapes):
         if kind.base == "class":
             self._no(variable, "an array of any class has no mapping")
         cls, dims = self._class(variable), self.dims[name.lower()]
-        bound = self._pointer(
-            name, Parameter("handles", "", self._index(variable), cls=cls, dims=dims, name=name)
-        )
+        parameter = Parameter("handles", "", self._index(variable), cls=cls, dims=dims, name=name)
+        bound = self._pointer(name, parameter)
         count = self._size(f"{name}_size", dims[0])
         of = f"type({self.imports[kind.name]})"
         local = self._local(f"{of}, allocatable :: ", name, "(:)")
@@ -434,9 +429,8 @@ class Procedure(Shapes):
             self._array_result(variable)
         elif kind.base == "complex":
             dtype = self._dtype(variable)
-            bound = self._pointer(
-                variable.name, Parameter("value", dtype, by_pointer=True, intent="out", name="result")
-            )
+            parameter = Parameter("value", dtype, by_pointer=True, intent="out", name="result")
+            bound = self._pointer(variable.name, parameter)
             self.returned = self._local(f"{ISO[dtype]}, pointer :: ", variable.name)
             self.before.append(f"call c_f_pointer({bound}, {self.returned})")
         else:
@@ -458,9 +452,8 @@ class Procedure(Shapes):
         except Unmapped:  # count(x > 0): known only after the call
             self.returned = self._allocated(variable)
             return
-        bound = self._pointer(
-            variable.name, Parameter("array", dtype, intent="out", dims=dims, order="F", name="the result")
-        )
+        parameter = Parameter("array", dtype, intent="out", dims=dims, order="F", name="the result")
+        bound = self._pointer(variable.name, parameter)
         shape = [self._size(f"{variable.name}_shape_{i}", dim) for i, dim in enumerate(dims, 1)]
         colons = ",".join(":" * len(dims))
         self.returned = self._local(f"{ISO[dtype]}, pointer, contiguous :: ", variable.name, f"({colons})")
@@ -482,14 +475,11 @@ class Procedure(Shapes):
         kind = declared(variable.kind) if dtype == "bool" else ISO[dtype]
         local = self._local(f"{kind}, allocatable :: ", name, f"({colons})")
         copy = self._local(f"{ISO[dtype]}, pointer :: ", f"{name}_copy", f"({colons})")
-        self.before[:0] = [f"{data} = c_null_ptr"] + [
-            f"{size} = 1" for size in sizes
-        ]  # NULL data is then an error
-        self.after.append(f"if (allocated({local})) then")
+        # NULL data is then an error
+        self.before[:0] = [f"{data} = c_null_ptr", *(f"{size} = 1" for size in sizes)]
         self.after += [
-            f"  {size} = size({local}, {axis}, kind=c_int64_t)" for axis, size in enumerate(sizes, 1)
-        ]
-        self.after += [
+            f"if (allocated({local})) then",
+            *(f"  {size} = size({local}, {axis}, kind=c_int64_t)" for axis, size in enumerate(sizes, 1)),
             f"  {data} = cwj_memory(size({local}, kind=c_int64_t) * {item_size(variable)} + 1)",
             f"  if (c_associated({data})) then",
             f"    call c_f_pointer({data}, {copy}, [{', '.join(sizes)}])",

@@ -26,6 +26,7 @@ _BASES = re.compile(
 _LINE = re.compile(r"at line (\d+)\n")
 _UNITS = ("Subroutine_Subprogram", "Function_Subprogram", "Subroutine_Body", "Function_Body")
 _DECLARATIONS = ("Type_Declaration_Stmt", "Data_Component_Def_Stmt")
+_GROUPS = ("Specification_Part", "Implicit_Part", "Component_Part", "Type_Bound_Procedure_Part")
 
 # Bytes of the named kinds of iso_c_binding and iso_fortran_env, on x86-64.
 KINDS = {
@@ -51,15 +52,7 @@ def _kind(node: Any) -> str:
 def _parts(node: Any) -> Iterator[Any]:
     """Yields the statements and constructs inside a construct and its grouping nodes."""
     for each in getattr(node, "content", None) or ():
-        if _kind(each) in (
-            "Specification_Part",
-            "Implicit_Part",
-            "Component_Part",
-            "Type_Bound_Procedure_Part",
-        ):
-            yield from _parts(each)
-        else:
-            yield each
+        yield from _parts(each) if _kind(each) in _GROUPS else [each]
 
 
 def _line(node: Any) -> int:
@@ -379,10 +372,9 @@ class Reader:
                 self._try(unit, self._routine, unit, "", self.outermost)
             of_units[at] = routines[before:]
         routines[:] = [each for at in sorted(of_units) for each in of_units[at]]
-        for error in self.declared.faulty.values():
-            if not (self.declared.routines or self.declared.types or self.declared.variables):
-                raise error
         if not (self.declared.routines or self.declared.types or self.declared.variables):
+            for error in self.declared.faulty.values():
+                raise error
             self.fail("nothing is declared here: want a subroutine, a function, or a module's parts")
         return self.declared
 
@@ -506,11 +498,7 @@ class Reader:
             scope.variable(each)
         result = self._result_of(head, scope)
         parts = list(_parts(unit))
-        if (
-            scope.implicit is None
-            and not scope.strict
-            and any(_kind(node) == "Execution_Part" for node in parts)
-        ):
+        if scope.implicit is None and not scope.strict and "Execution_Part" in map(_kind, parts):
             scope.implicit = {}  # a source: it may rely on implicit types, interfaces may not
         for node in parts:
             if _kind(node) == "Execution_Part":
@@ -567,11 +555,9 @@ class Reader:
             elif kind == "Specific_Binding":
                 name, target = str(node.items[-2]), node.items[-1]
                 derived.methods.append((name, str(target) if target is not None else name))
-        derived.components = [
-            v
-            for v in scope.table.values()
-            if "private" not in v.attributes and (not private or "public" in v.attributes)
-        ]
+        every = scope.table.values()
+        seen = [v for v in every if "public" in v.attributes] if private else every
+        derived.components = [v for v in seen if "private" not in v.attributes]
         self.declared.types.append(derived)
 
 
@@ -585,11 +571,8 @@ def _around(lines: list[str], line: int) -> tuple[str, int, int] | None:
     """Returns the routine that contains a line (from 1): its name, its first and its last line (from 0)."""
     at = min(line, len(lines)) - 1
     if separate := _SEPARATE.match(lines[at]):
-        return (
-            separate[1],
-            at,
-            next((k for k in range(at, len(lines)) if _END.match(lines[k])), len(lines) - 1),
-        )
+        ends = (k for k in range(at, len(lines)) if _END.match(lines[k]))
+        return separate[1], at, next(ends, len(lines) - 1)
     begin = next((k for k in range(at, -1, -1) if _HEAD.match(lines[k])), None)
     if begin is None or any(_END.match(each) for each in lines[begin : line - 1]):
         return None

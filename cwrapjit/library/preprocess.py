@@ -464,14 +464,13 @@ class Preprocessor:
                 return kept, after
             return attributes.mark(word, self._expand(whole, inside)) + kept, after
         assert macro.parameters is not None
-        given = {}
         parameters = macro.parameters
         if parameters and parameters[-1].endswith("..."):
             fixed = len(parameters) - 1
             arguments = [*arguments[:fixed], ",".join(arguments[fixed:])]
             parameters = [*parameters[:-1], parameters[-1][:-3] or "__VA_ARGS__"]
-        for i, parameter in enumerate(parameters):
-            given[parameter] = arguments[i].strip() if i < len(arguments) else ""
+        lacking = [""] * (len(parameters) - len(arguments))
+        given = dict(zip(parameters, map(str.strip, [*arguments, *lacking]), strict=False))
         body = _substitute(macro.body, given, lambda argument: self._expand(argument, inside))
         kept = "\n" * text.count("\n", end, after)
         return self._expand(_pasted(body), inside | {word}) + kept, after

@@ -235,12 +235,8 @@ def _targets(mapper: Mapper, detail: Any, target: Any) -> tuple[str, ...]:
     for slot in mapper.slots:
         ctype, _ = types.peeled(slot.type)
         inner = ctype.target if isinstance(ctype, types.Pointer) else ctype
-        if (
-            inner == target
-            and not isinstance(slot.type, types.Scalar)
-            and slot.name not in mapper.options.out
-        ):
-            found.append(slot.name)
+        is_number = isinstance(slot.type, types.Scalar)
+        found += [slot.name] * (inner == target and not is_number and slot.name not in mapper.options.out)
     if not found:
         raise mapper.wrong(f"returns: no argument could own a pointer to {types.show(target)}")
     if len(found) > 1:
@@ -279,14 +275,12 @@ def free_address(mapper: Mapper, detail: Any, made: Result | None = None) -> int
 
 def _data_parameters(mapper: Mapper) -> list[str]:
     """Returns the parameters of type T **, T being a number."""
-    return [
-        slot.name
-        for slot in mapper.slots
-        if isinstance(slot.type, types.Pointer)
-        and isinstance(slot.type.target, types.Pointer)
-        and isinstance(slot.type.target.target, types.Scalar)
-        and not slot.type.const
-    ]
+    found = []
+    for slot in mapper.slots:
+        match slot.type:
+            case types.Pointer(types.Pointer(types.Scalar()), const=False):
+                found.append(slot.name)
+    return found
 
 
 def map_returned_data(mapper: Mapper) -> dict[str, Parameter]:
