@@ -555,11 +555,7 @@ class Declarations:
         if self.in_foreign and node.name in types.KNOWN:
             return  # our own size_t and FILE are enough
         resolved = self.resolve(node.type)
-        if (
-            self._altered
-            and not isinstance(resolved, (types.Struct, types.Pointer))
-            and (self._altered == 2 or not self.in_header)
-        ):
+        if self._is_altered() and not isinstance(resolved, (types.Struct, types.Pointer)):
             resolved = types.Unknown(attributes.REASON)
         resolved = types.with_alias(resolved, node.name)
         known = self.typedefs.get(node.name)
@@ -572,6 +568,10 @@ class Declarations:
         if known is not None and not types.same(known, resolved):
             self._change()
         self.typedefs[node.name] = parsed.typedefs[node.name] = resolved
+
+    def _is_altered(self) -> bool:
+        """True if attributes change what the declaration defines in a way that is not mapped."""
+        return self._altered == 2 or (self._altered == 1 and not self.in_header)
 
     def _change(self) -> None:
         """Must be called before a name gets another meaning."""
@@ -710,7 +710,7 @@ class Declarations:
             members = found.members or []
             if any(types.holds(each.type, made) for each in members):
                 raise self.error(f"{made.name or kind} would hold itself", node.coord)
-            if self._altered and (self._altered == 2 or not self.in_header):
+            if self._is_altered():
                 made.altered = made.members is None
             elif made.members is not None:
                 self._check_same(made, found, node.coord)
@@ -751,9 +751,7 @@ class Declarations:
         bits = -1
         if node.bitsize is not None:
             bits = self._length(node.bitsize)
-            if not isinstance(ctype, types.Scalar) or not (
-                ctype.is_integer or ctype.dtype in ("intc", "bool")
-            ):
+            if not isinstance(ctype, types.Scalar) or not (ctype.is_integer or ctype.dtype == "bool"):
                 raise self.error(f"{node.name or 'a bit field'} is no integer", node.coord)
             if not 0 <= bits <= 64:
                 raise self.error(f"{node.name or 'a bit field'} has {bits} bits", node.coord)

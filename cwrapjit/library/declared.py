@@ -72,11 +72,8 @@ class Declared:
 
     def unread_texts(self) -> dict[str, str]:
         """Returns the texts of the declarations left for their first use, by attribute."""
-        return {
-            attribute: str(self.unread[name][-1])
-            for attribute, name in list(self.unread_attributes.items())
-            if name in self.unread
-        }
+        pairs = list(self.unread_attributes.items())
+        return {attribute: str(self.unread[name][-1]) for attribute, name in pairs if name in self.unread}
 
     def take(self, parsed: Parsed) -> None:
         """Takes over the functions of a text, and its errors."""

@@ -76,10 +76,8 @@ class Place(library.Variable):
             lines += [f"  use {self.module}, only: type_data => {kind.name}"]
         if self.derived:
             lines += ["  type(c_ptr), value :: object", "  type(type_whole), pointer :: whole"]
-        lines += [
-            "  type(c_ptr), intent(out) :: place",
-            *(f"  integer(c_int64_t), intent(out) :: {s}" for s in sizes),
-        ]
+        lines += ["  type(c_ptr), intent(out) :: place"]
+        lines += [f"  integer(c_int64_t), intent(out) :: {s}" for s in sizes]
         if "parameter" in variable.attributes:  # it has no address, so a copy is used
             shape = ", ".join(f"size(target_data, {axis})" for axis in range(1, rank + 1))
             lines += [

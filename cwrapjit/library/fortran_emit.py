@@ -56,9 +56,8 @@ class Procedure(Shapes):
         self.imports: dict[str, str] = {}
         self.interfaces: list[Routine] = []  # of dummy procedures, renamed
         super().__init__(routine, options)
-        self.lengths = {
-            v.name.lower(): self._text_length(v) for v in routine.arguments if _is_written_text(v)
-        }
+        texts = filter(_is_written_text, routine.arguments)
+        self.lengths = {v.name.lower(): self._text_length(v) for v in texts}
         self._arguments()
         if routine.result is not None:
             self._result(routine.result)
@@ -125,9 +124,8 @@ class Procedure(Shapes):
             self._procedure(variable, variable.interface)
             return
         kind = variable.kind
-        if "pointer" in variable.attributes and not (
-            variable.intent == "in" and variable.assumed_shape and kind.base in ("integer", "real", "complex")
-        ):
+        is_section = variable.assumed_shape and kind.base in ("integer", "real", "complex")
+        if "pointer" in variable.attributes and not (variable.intent == "in" and is_section):
             self._no(variable, "a pointer has a mapping only as an array of numbers with intent(in)")
         if "allocatable" in variable.attributes:
             if variable.intent != "out" or not variable.shape:

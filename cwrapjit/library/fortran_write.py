@@ -19,10 +19,8 @@ def _interface(routine: Routine) -> list[str]:
     head = f"{what} {routine.name}({', '.join(inner)})"
     if routine.bind is not None:
         head += f' bind(c, name="{routine.bind}")'
-    if routine.result is not None:
-        head += (
-            f" result({routine.result.name})" if routine.result.name.lower() != routine.name.lower() else ""
-        )
+    if routine.result is not None and routine.result.name.lower() != routine.name.lower():
+        head += f" result({routine.result.name})"
     lines = [head, "  import", "  implicit none"]
     every = routine.arguments + ([routine.result] if routine.result is not None else [])
     # Scalars first: the bounds of arrays refer to them.
@@ -36,15 +34,12 @@ def _rebuilt(variable: Variable, constants: dict[str, int]) -> str:
     text = f"character(len={kind.length})" if kind.base == "character" else declared(kind)
     if variable.intent:
         text += f", intent({variable.intent})"
-    for attribute in sorted(
-        variable.attributes & {"optional", "value", "allocatable", "contiguous", "target"}
-    ):
-        text += f", {attribute}"
-    bounds = [upper if not lower or lower == "1" else f"{lower}:{upper}" for lower, upper in variable.shape]
-    bounds = [
-        f"{lower}:" if upper == ":" and lower else b
-        for b, (lower, upper) in zip(bounds, variable.shape, strict=True)
-    ]
+    kept = {"optional", "value", "allocatable", "contiguous", "target"}
+    text += "".join(f", {attribute}" for attribute in sorted(variable.attributes & kept))
+    bounds = []
+    for lower, upper in variable.shape:
+        is_plain = not lower or (lower == "1" and upper != ":")
+        bounds.append(upper if is_plain else f"{lower}:{upper.strip(':')}")
     for name, value in constants.items():
         bounds = [re.sub(rf"\b{name}\b", str(value), bound, flags=re.IGNORECASE) for bound in bounds]
     return f"{text} :: {variable.name}" + (f"({', '.join(bounds)})" if bounds else "")

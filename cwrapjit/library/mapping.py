@@ -28,6 +28,8 @@ from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Thunk, Unmapped, is_open
 from cwrapjit.library.units import Mapped
 
+_WITHOUT_ARGUMENT = ("hidden", "stride", "data", "length", "status")
+
 
 def bytes_reason(slot: Slot, what: str) -> str:
     """Says why void is no item here, and what to declare instead."""
@@ -414,12 +416,9 @@ class Mapper:
 
     def _mark_models(self) -> None:
         """Marks structs of which a returned struct may be a copy, as one type contains the other."""
-        made = [
-            slot.item for slot, each in self.parameters() if each.role == "struct" and each.intent == "out"
-        ]
-        made = [
-            types.final(each) for each in (*made, self.declaration.result) if isinstance(each, types.Struct)
-        ]
+        filled = [slot.item for slot, p in self.parameters() if (p.role, p.intent) == ("struct", "out")]
+        returned = [*filled, self.declaration.result]
+        made = [types.final(each) for each in returned if isinstance(each, types.Struct)]
         for slot, parameter in self.parameters():
             given = slot.item or slot.type
             if parameter.role in ("handle", "struct") and isinstance(given, types.Struct):
@@ -593,10 +592,7 @@ class Mapper:
         made: list[tuple[tuple[int, bool], Argument, Parameter]] = []  # by kind; required ones first
         taken = set(self.options.rename.values())
         for slot, parameter in self.parameters():
-            if (
-                parameter.role in ("hidden", "stride", "data", "length", "status")
-                or parameter.intent == "out"
-            ):
+            if parameter.intent == "out" or parameter.role in _WITHOUT_ARGUMENT:
                 continue
             name = self.options.rename.get(slot.name) or self._python_name(slot.name, taken)
             if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):

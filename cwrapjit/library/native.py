@@ -135,11 +135,9 @@ def agrees(wanted: types.Callable, found: Any) -> bool:
 
 def same(one: Any, other: Any) -> bool:
     """True if both are passed alike, and mean memory of the same type."""
-    one, other = (
-        each if not isinstance(each, types.Array) else types.Pointer(each.item) for each in (one, other)
-    )
-    if isinstance(one, types.Pointer) and isinstance(other, types.Pointer):
-        return _targets(one.target, other.target)
+    targets = types.target_of(one), types.target_of(other)
+    if None not in targets:
+        return _targets(*targets)
     if isinstance(one, types.Callable) or isinstance(other, types.Callable):
         return _is_pointer(one) and _is_pointer(other)
     if isinstance(one, types.Scalar) and isinstance(other, types.Scalar):

@@ -165,11 +165,8 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
             )
         elif isinstance(value, Mapping) and option in ("container", "encoding", "order", "unsafe", *BY_NAME):
             known = named if option == "encoding" else parameters
-            fitting = {
-                name: each
-                for name, each in value.items()
-                if name in known and _fits(option, known[name], each, parameters)
-            }
+            kept = {name: each for name, each in value.items() if name in known}
+            fitting = {n: each for n, each in kept.items() if _fits(option, known[n], each, parameters)}
         elif option == "unsafe" and not isinstance(value, bool):
             fitting = tuple(each for each in names_of(value) if each in parameters)
         elif value is not None and not _is_about(option, value, found, parameters):

@@ -29,12 +29,9 @@ def annotation(parameter: Parameter) -> str:
         return f"{dtype}[{','.join(':' * len(parameter.dims))}{order}]"
     if parameter.role == "items":
         word = WORDS.get(parameter.type, parameter.type)
+        more = ", ..." * (parameter.container is tuple)
         for _ in parameter.dims:
-            word = (
-                f"tuple[{word}, ...]"
-                if parameter.container is tuple
-                else f"{parameter.container.__name__}[{word}]"
-            )
+            word = f"{parameter.container.__name__}[{word}{more}]"
         return word
     if parameter.role == "callback":
         return getattr(parameter.cls, "annotation", "Callable")

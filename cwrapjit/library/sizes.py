@@ -27,10 +27,8 @@ class Sizes:
         """Returns the symbol for a call or a member."""
         symbol = text_of(node)
         if symbol not in self.found:
-            made = (
-                self._call(symbol, node) if type(node).__name__ == "FuncCall" else self._member(symbol, node)
-            )
-            self.found[symbol] = made
+            make = self._call if type(node).__name__ == "FuncCall" else self._member
+            self.found[symbol] = make(symbol, node)
         return symbol
 
     def symbols(self) -> set[str]:

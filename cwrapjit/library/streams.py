@@ -177,8 +177,7 @@ def _keepers(mapper: Mapper) -> list[str]:
         if isinstance(inner, types.Struct) and not is_const:
             found.append(each.name)
     result = mapper.declaration.result
-    if isinstance(result, types.Struct) or (
-        isinstance(result, types.Pointer) and not isinstance(result.target, types.Scalar)
-    ):
+    target = result.target if isinstance(result, types.Pointer) else None
+    if isinstance(result, (types.Struct, types.Pointer)) and not isinstance(target, types.Scalar):
         found.append("return")
     return found

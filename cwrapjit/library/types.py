@@ -278,10 +278,8 @@ def holds(ctype: Any, wanted: Struct) -> bool:
 
 def has_pointers(ctype: Any) -> bool:
     """True if values of ctype may contain addresses."""
-    return any(
-        isinstance(each, (Pointer, Callable, Unknown)) or (isinstance(each, Struct) and each.members is None)
-        for each in parts(ctype)
-    )
+    kinds = (Pointer, Callable, Unknown)
+    return incomplete_inside(ctype) is not None or any(isinstance(each, kinds) for each in parts(ctype))
 
 
 def incomplete_inside(ctype: Any) -> Struct | None:
