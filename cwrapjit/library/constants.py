@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from cwrapjit._imports import load
 from cwrapjit._tokens import closes, code
 from cwrapjit._unsupported import built_for
 
@@ -135,6 +136,11 @@ _OPERATIONS: dict[str, Callable[[int, int], int]] = {
 _UNARY: dict[str, Callable[[int], int]] = {
     "-": operator.neg, "+": operator.pos, "~": operator.invert, "!": operator.not_,
 }  # fmt: skip
+
+
+def text_of(tree: Any) -> str:
+    """Returns a syntax tree as C text."""
+    return str(load("pycparser.c_generator").CGenerator().visit(tree))
 
 
 def of_tree(node: Any, names: Mapping[str, int], type_of: Callable[[Any], Any], size_of: Any = None) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from cwrapjit import _cwrapjit
 from cwrapjit._imports import load
 from cwrapjit.kernels.text import Text, TextFunction, shown
-from cwrapjit.library import native, thunks, types
+from cwrapjit.library import constants, native, thunks, types
 from cwrapjit.library.code import Code
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, declaration_of
 
@@ -199,7 +199,7 @@ class Spelled:
             if isinstance(ctype, types.Pointer):
                 name, ctype = f"*{name}", ctype.target
             else:
-                name, ctype = f"({name})[{load('cwrapjit.library.parser').text_of(ctype.dim)}]", ctype.item
+                name, ctype = f"({name})[{constants.text_of(ctype.dim)}]", ctype.item
         return f"{'const ' if const else ''}{self._plain(ctype)} {name}".rstrip()
 
     def _plain(self, ctype: Any) -> str:

@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from cwrapjit import _cwrapjit
 from cwrapjit._comments import commented
 from cwrapjit._cwrapjit import CompileError, find_typeless
 from cwrapjit._imports import load
 from cwrapjit._words import KEYWORDS
 from cwrapjit.library import attributes, constants, thunks, types
-from cwrapjit.library.parser import pycparser
 from cwrapjit.library.pieces import (
     Piece,
     batches,
@@ -240,7 +240,7 @@ class Declarations:
                 every = list(pieces(plain, file))
                 self.read_pieces(each for each in every if each[2] != file)
                 plain = _at_their_lines([each for each in every if each[2] == file])
-            self._take(self._tree(pycparser().CParser(), plain, file, 1), parsed)
+            self._take(self._tree(load("pycparser").CParser(), plain, file, 1), parsed)
         return parsed
 
     def read_each(self, text: str, file: str) -> Parsed:
@@ -328,7 +328,7 @@ class Declarations:
     def read_pieces(self, found: Iterable[Piece]) -> Parsed:
         """Reads these pieces, also those that read_later() returned."""
         parsed = Parsed()
-        parser = pycparser().CParser()
+        parser = load("pycparser").CParser()
         with self.turn, _no_garbage_collection():
             for batch in batches(self._without_foreign(found)):
                 whole = "".join(piece for piece, _, _ in batch)
@@ -377,7 +377,7 @@ class Declarations:
         self._in_hand = before | names
         try:
             with self._within(*found):
-                self._take_alone(pycparser().CParser(), kept, parsed)
+                self._take_alone(load("pycparser").CParser(), kept, parsed)
         finally:
             self._in_hand = before
         if parsed.failed and self._in_hand:  # types may name each other
@@ -897,3 +897,37 @@ def _tidy(message: str) -> str:
     if message.startswith("before: "):
         return f"syntax error before {message[8:]}"
     return message[:1].lower() + message[1:] if message[:2].istitle() else message
+
+
+def with_varargs(
+    declarations: Declarations, who: str, found: FunctionDeclaration, said: Any
+) -> FunctionDeclaration:
+    """Returns the declaration with the parameters of varargs=, or as it is. They are mapped like fixed ones. Only
+    the call differs: C promotes them, and tells the function how many vector registers are in use."""
+    if said is None:
+        return found
+    texts = (said,) if isinstance(said, str) else said
+    if not isinstance(texts, (tuple, list)) or not all(isinstance(each, str) for each in texts):
+        raise TypeError(f"{who}: varargs must be a tuple of C types, not {said!r}")
+    if not found.variadic:
+        raise ValueError(f"{who}: varargs: the declaration does not end with ...")
+    made = [*found.parameters]
+    names = {each.name for each in made if each.name}
+    for k, text in enumerate(texts):
+        each = _vararg(declarations, f"{who}: varargs[{k}]", text)
+        if each.name in names:
+            raise ValueError(f"{who}: varargs[{k}]: another parameter is called {each.name}")
+        names |= {each.name} - {""}
+        made.append(each)
+    return dataclasses.replace(found, parameters=made, fixed=len(found.parameters))
+
+
+def _vararg(declarations: Declarations, who: str, text: str) -> ParameterDeclaration:
+    try:
+        parsed = declarations.read(f"void cwj_varargs({text});", "<varargs>")
+    except _cwrapjit.CompileError as error:
+        raise ValueError(f"{who}: {text!r} is no C type: {error.msg}") from None
+    match parsed.functions:
+        case [FunctionDeclaration(parameters=[only], variadic=False)] if not parsed.variables:
+            return only
+    raise ValueError(f"{who}: {text!r} should be one C type that is known, with or without a name")

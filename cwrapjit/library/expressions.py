@@ -9,8 +9,8 @@ from typing import Any
 from cwrapjit._imports import load
 from cwrapjit._tokens import arguments
 from cwrapjit.library import constants, types
+from cwrapjit.library.constants import text_of
 from cwrapjit.library.description import Dim
-from cwrapjit.library.parser import pycparser, text_of
 
 # Maps a name in a dim to the number of a constant, the name of a symbol, or None if it is unknown.
 Lookup = Callable[[str], "int | str | None"]
@@ -114,7 +114,7 @@ def tree_of(text: object) -> Any:
     # The parser takes [*n] for [*].
     text = f"({text})" if text.startswith("*") else text
     try:
-        tree = pycparser().CParser().parse(f"int x[{text}];")
+        tree = load("pycparser").CParser().parse(f"int x[{text}];")
         declared = tree.ext[0].type
         if declared.dim is None or declared.dim_quals:  # [static n]
             raise BadDim(f"{text!r} is no dim")

@@ -26,13 +26,12 @@ from cwrapjit._cwrapjit import (
 )
 from cwrapjit._errors import warn_user
 from cwrapjit._imports import load
-from cwrapjit.library import fortran_data, fortran_elemental, fortran_procedures, fortran_write
+from cwrapjit.library import fortran_data, fortran_write
 from cwrapjit.library.description import Function, Result
 from cwrapjit.library.fortran_build import Constants, build
-from cwrapjit.library.fortran_emit import Procedure
+from cwrapjit.library.fortran_emit import Callback, Procedure
 from cwrapjit.library.fortran_parse import parse
-from cwrapjit.library.fortran_text import HELPERS, INTERFACES, POINTER
-from cwrapjit.library.fortran_words import Derived, Routine
+from cwrapjit.library.fortran_text import HELPERS, INTERFACES, POINTER, Derived, Routine
 from cwrapjit.library.library import Core
 from cwrapjit.library.names import qualified
 from cwrapjit.library.settings import Settings
@@ -290,9 +289,9 @@ class _Unit:
         name = self.options.get("name") or procedure.routine.name
         parameters = [slot.parameter for slot in procedure.slots]
         doc = self.options.get("doc") or _head(procedure.routine)
-        if fortran_elemental.broadcasts(procedure):
+        if fortran_write.broadcasts(procedure):
             _, address = self.addresses[procedure.symbol]
-            made = fortran_elemental.define(procedure, name, doc, address, self.owner)
+            made = fortran_write.define_elemental(procedure, name, doc, address, self.owner)
             self.made.functions[name] = made
             return
         refused = procedure.refused
@@ -321,7 +320,7 @@ class _Unit:
         for each in (*parameters, result):
             if isinstance(each.cls, str):
                 each.cls = self.made.classes[each.cls]
-            if isinstance(each.cls, fortran_procedures.Callback):
+            if isinstance(each.cls, Callback):
                 each.cls = self._converter(name, each)
         for each in parameters:
             if each.role == "data":

@@ -11,8 +11,7 @@ from typing import Any
 from cwrapjit._cwrapjit import Initializer, Instance, array_at, instance_at, scalar_at, store_scalar
 from cwrapjit.library import library, types
 from cwrapjit.library.description import Argument, Parameter
-from cwrapjit.library.fortran_text import NUMPY, POINTER, declared
-from cwrapjit.library.fortran_words import Derived, Variable
+from cwrapjit.library.fortran_text import NUMPY, POINTER, Derived, Variable, declared
 from cwrapjit.library.thunks import Thunk, Unmapped
 
 _INTEGERS = {1: "int8", 2: "int16", 4: "intc", 8: "int64"}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from cwrapjit.library.description import Dim
-from cwrapjit.library.fortran_words import Routine, Variable
+from cwrapjit.library.fortran_text import Routine, Variable
 from cwrapjit.library.thunks import Unmapped
 
 # Maps a name to its value (axis None), or to size(name, axis), with 0 for size(name).

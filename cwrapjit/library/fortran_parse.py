@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from cwrapjit._cwrapjit import CompileError
 from cwrapjit._imports import late, load
-from cwrapjit.library.fortran_words import Declared, Derived, Routine, Type, Variable, split
+from cwrapjit.library.fortran_text import Declared, Derived, Routine, Type, Variable, split
 
 _NAME = r"[a-z_]\w*"
 _BASES = re.compile(

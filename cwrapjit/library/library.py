@@ -14,7 +14,7 @@ from cwrapjit._imports import load
 from cwrapjit._options import check
 from cwrapjit.library import types
 from cwrapjit.library.classes import Classes
-from cwrapjit.library.code import Code
+from cwrapjit.library.code import Code, Later, Mapped, Pending, compile_together
 from cwrapjit.library.declarations import (
     Declarations,
     FunctionDeclaration,
@@ -27,7 +27,6 @@ from cwrapjit.library.options import OPTIONS, Options
 from cwrapjit.library.pieces import is_definition
 from cwrapjit.library.settings import Settings
 from cwrapjit.library.thunks import Classless, Unmapped
-from cwrapjit.library.units import Later, Mapped, Pending, compile_together
 from cwrapjit.library.values import Values
 
 _TOGETHER = 64  # so many thunks are compiled at once, at most

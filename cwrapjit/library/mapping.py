@@ -14,19 +14,19 @@ from typing import Any
 
 from cwrapjit._imports import load
 from cwrapjit.kernels.numbers import MOST_PARAMETERS
-from cwrapjit.library import destructors, expressions, types, varargs
+from cwrapjit.library import destructors, expressions, types
 from cwrapjit.library.check_option import Check
-from cwrapjit.library.declarations import FunctionDeclaration
+from cwrapjit.library.code import Mapped
+from cwrapjit.library.constants import text_of
+from cwrapjit.library.declarations import FunctionDeclaration, with_varargs
 from cwrapjit.library.description import Argument, Dim, Function, Parameter, Result
 from cwrapjit.library.library import Core
 from cwrapjit.library.names import python_name, qualified
 from cwrapjit.library.options import Options, names_a_parameter, names_of
-from cwrapjit.library.parser import text_of
 from cwrapjit.library.results import map_result, map_returned_data
 from cwrapjit.library.signatures import annotation, behind_dots, documented, returns, signature
 from cwrapjit.library.sizes import Sizes
 from cwrapjit.library.thunks import Thunk, Unmapped, is_open
-from cwrapjit.library.units import Mapped
 
 _WITHOUT_ARGUMENT = ("hidden", "stride", "data", "length", "status")
 
@@ -61,7 +61,7 @@ class Mapper:
         self.library = library
         self.options = options
         self.who = f"{qualified(library.name, declaration.name)}()"  # C's name, for errors in the declaration
-        self.declaration = declaration = varargs.give(
+        self.declaration = declaration = with_varargs(
             library.declarations, self.who, declaration, options.varargs
         )
         self.called = options.qualname or qualified(library.name, options.name or declaration.name)

@@ -7,9 +7,9 @@ from typing import Any
 
 from cwrapjit._comments import docstring
 from cwrapjit.library import types
+from cwrapjit.library.constants import text_of
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, ParameterDeclaration
 from cwrapjit.library.description import Parameter, Result
-from cwrapjit.library.parser import text_of
 
 WORDS = {"char": "str", "float64": "float", "intc": "int", "int64": "int", "complex128": "complex"}
 _OF_ROLES = {"status": "int", "stream": "file", "string": "str", "texts": "list[str]"}

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from cwrapjit._imports import load
 from cwrapjit.library import expressions, types
+from cwrapjit.library.constants import text_of
 from cwrapjit.library.description import Dim, Size
 from cwrapjit.library.expressions import BadDim
-from cwrapjit.library.parser import text_of
 
 if TYPE_CHECKING:
     from cwrapjit.library.mapping import Mapper

@@ -19,7 +19,7 @@ from cwrapjit.kernels.numbers import NUMPY, SPELLED
 from cwrapjit.kernels.text import Text
 from cwrapjit.library import expressions, thunks, types
 from cwrapjit.library.broadcast import Slice, operand_name
-from cwrapjit.library.code import addresses
+from cwrapjit.library.code import Later, addresses
 from cwrapjit.library.declarations import Declarations, FunctionDeclaration, Parsed
 from cwrapjit.library.library import Core
 from cwrapjit.library.mapping import bytes_reason, refuse
@@ -27,7 +27,6 @@ from cwrapjit.library.names import attribute_name, python_name
 from cwrapjit.library.options import Options
 from cwrapjit.library.settings import Settings
 from cwrapjit.library.thunks import Unmapped, Unsized
-from cwrapjit.library.units import Later
 
 MARKS = (("OUT", ""), ("INOUT", ""))
 

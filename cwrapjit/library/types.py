@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 from cwrapjit._unsupported import built_for
 from cwrapjit.library import constants
-from cwrapjit.library.parser import text_of
+from cwrapjit.library.constants import text_of
 
 
 @dataclasses.dataclass(frozen=True)
