@@ -902,8 +902,8 @@ def _tidy(message: str) -> str:
 def with_varargs(
     declarations: Declarations, who: str, found: FunctionDeclaration, said: Any
 ) -> FunctionDeclaration:
-    """Returns the declaration with the parameters of varargs=, or as it is. They are mapped like fixed ones. Only
-    the call differs: C promotes them, and tells the function how many vector registers are in use."""
+    """Returns the declaration with the parameters of varargs=, or as it is. These are mapped like fixed ones.
+    Only the call differs: C promotes them, and tells the function how many vector registers are in use."""
     if said is None:
         return found
     texts = (said,) if isinstance(said, str) else said

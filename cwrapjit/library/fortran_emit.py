@@ -523,9 +523,10 @@ class Callback:
 
 
 def callback(name: str, routine: Routine) -> Callback:
-    """Maps a procedure. Raises Unmapped with a reason if C cannot call it, or Python cannot be called. Fortran
-    passes everything by address. Python gets a number that is only read as a number, one that is written as an
-    array of one item. Results are by value."""
+    """Maps a procedure. Raises Unmapped with a reason if C cannot call it, or Python cannot be called.
+
+    Fortran passes everything by address. Python gets a number that is only read as a number, one that is
+    written as an array of one item. Results are by value."""
     dims: dict[str, Any] = {}
     parameters = tuple(_parameter(name, each, dims) for each in routine.arguments)
     names = tuple(each.name.lower() for each in routine.arguments)
