@@ -45,9 +45,6 @@ put_last(cwj_trampolines *self, cwj_place *place)
     self->last = place;
 }
 
-PyDoc_STRVAR(add_doc, "add($self, unit, places, addresses, /)\n--\n\n"
-                      "More of them: their code, the address of their places, theirs.");
-
 static PyObject *
 trampolines_add(PyObject *op, PyObject *args)
 {
@@ -76,9 +73,6 @@ trampolines_add(PyObject *op, PyObject *args)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(callable_at_doc, "callable_at($self, address, /)\n--\n\n"
-                              "The Python callable whose trampoline is there, or None.");
-
 static PyObject *
 trampolines_callable_at(PyObject *op, PyObject *address)
 {
@@ -101,8 +95,12 @@ trampolines_missing(PyObject *op, void *Py_UNUSED(closure))
 }
 
 static PyMethodDef trampolines_methods[] = {
-    {"add", trampolines_add, METH_VARARGS, add_doc},
-    {"callable_at", trampolines_callable_at, METH_O, callable_at_doc},
+    {"add", trampolines_add, METH_VARARGS,
+     "add($self, unit, places, addresses, /)\n--\n\n"
+     "More of them: their code, the address of their places, theirs."},
+    {"callable_at", trampolines_callable_at, METH_O,
+     "callable_at($self, address, /)\n--\n\n"
+     "The Python callable whose trampoline is there, or None."},
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -231,9 +229,6 @@ PyType_Spec cwj_closure_spec = {
 
 /* ---- functions of the extension module ----------------------------------------------------- */
 
-PyDoc_STRVAR(callback_entry_doc, "callback_entry()\n--\n\n"
-                                 "The address of what trampolines call with place and slots.");
-
 static PyObject *
 callback_entry(PyObject *Py_UNUSED(extension), PyObject *Py_UNUSED(ignored))
 {
@@ -242,6 +237,7 @@ callback_entry(PyObject *Py_UNUSED(extension), PyObject *Py_UNUSED(ignored))
 }
 
 PyMethodDef cwj_callback_functions[] = {
-    {"callback_entry", callback_entry, METH_NOARGS, callback_entry_doc},
+    {"callback_entry", callback_entry, METH_NOARGS,
+     "callback_entry()\n--\n\nThe address of what trampolines call with place and slots."},
     {NULL, NULL, 0, NULL},
 };

@@ -20,20 +20,6 @@ typedef struct {
 static const char CODE[] = "cwrapjit.code";
 static const char ANCHOR[] = "cwj_anchor"; /* a function in the text, to find its lines by */
 
-PyDoc_STRVAR(
-    compile_thunks_doc,
-    "compile_thunks(environment, text, names, optimize=0, file=None, before='', after='', "
-    "opening='',\n"
-    "               line=0, quiet=False)\n"
-    "--\n\n"
-    "Compile the library's header followed by text: (owner, [addresses of names]). By libtcc,\n"
-    "where optimize is 1 by the system's compiler, where it is 2 by that in the background: "
-    "then\n"
-    "there are no addresses yet, but those of later_thunks(owner). A user's text has a file's name "
-    "for\n"
-    "messages, ours around it, and behind so many of its lines the opening of the function whose\n"
-    "body the others are. quiet: nobody hears of warnings.");
-
 /* optimize= */
 enum {
     NOW = 1,
@@ -279,11 +265,6 @@ make_code(const thunk_request *request)
     return Py_BuildValue("(NN)", capsule, list_addresses(request, code));
 }
 
-PyDoc_STRVAR(later_thunks_doc,
-             "later_thunks(owner, /)\n--\n\n"
-             "[addresses of names] of what compile_thunks() compiles in the background; None as\n"
-             "long as it does, False where it has failed.");
-
 static PyObject *
 later_thunks(PyObject *Py_UNUSED(extension), PyObject *owner)
 {
@@ -361,7 +342,17 @@ cwj_owner_environment(PyObject *owner)
 
 PyMethodDef cwj_thunk_functions[] = {
     {"compile_thunks", (PyCFunction)(void (*)(void))compile_thunks, METH_VARARGS | METH_KEYWORDS,
-     compile_thunks_doc},
-    {"later_thunks", later_thunks, METH_O, later_thunks_doc},
+     "compile_thunks(environment, text, names, optimize=0, file=None, before='', after='',\n"
+     "               opening='', line=0, quiet=False)\n--\n\n"
+     "Compile the library's header followed by text: (owner, [addresses of names]). By libtcc,\n"
+     "where optimize is 1 by the system's compiler, where it is 2 by that in the background: then\n"
+     "there are no addresses yet, but those of later_thunks(owner). A user's text has a file's "
+     "name\n"
+     "for messages, ours around it, and behind so many of its lines the opening of the function\n"
+     "whose body the others are. quiet: nobody hears of warnings."},
+    {"later_thunks", later_thunks, METH_O,
+     "later_thunks(owner, /)\n--\n\n"
+     "[addresses of names] of what compile_thunks() compiles in the background; None as\n"
+     "long as it does, False where it has failed."},
     {NULL, NULL, 0, NULL},
 };

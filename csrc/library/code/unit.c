@@ -44,16 +44,6 @@ know_lines(cwj_environment *environment, const char *file, const char *shown)
     tj_text_clear(&text);
 }
 
-PyDoc_STRVAR(
-    library_environment_doc,
-    "library_environment(name, sources=(), libraries=(), include_dirs=(), define_macros=(),\n"
-    "                    library_dirs=(), header='', debug=False, text=None, shown='',\n"
-    "                    math=None)\n"
-    "--\n\n"
-    "Load libraries and compile sources, or text, which faults show as `shown`: a capsule. debug: "
-    "their lines\n"
-    "are wanted.");
-
 static PyObject *
 library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
@@ -101,10 +91,6 @@ library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
 
 /* ---- symbols ------------------------------------------------------------ */
 
-PyDoc_STRVAR(library_symbol_doc,
-             "library_symbol(environment, name, /)\n--\n\n"
-             "The address of a function or variable, or None where there is none.");
-
 static PyObject *
 library_symbol(PyObject *Py_UNUSED(extension), PyObject *args)
 {
@@ -121,21 +107,12 @@ library_symbol(PyObject *Py_UNUSED(extension), PyObject *args)
     return address == NULL ? Py_NewRef(Py_None) : PyLong_FromVoidPtr((void *)address);
 }
 
-PyDoc_STRVAR(library_symbol_is_data_doc,
-             "library_symbol_is_data(address, /)\n--\n\n"
-             "True where a loaded library has a variable there, and no function.");
-
 static PyObject *
 library_symbol_is_data(PyObject *Py_UNUSED(extension), PyObject *address)
 {
     const void *at = PyLong_AsVoidPtr(address);
     return at == NULL && PyErr_Occurred() ? NULL : PyBool_FromLong(tj_is_variable(at));
 }
-
-PyDoc_STRVAR(
-    library_diagnose_doc,
-    "library_diagnose(environment, /)\n--\n\n"
-    "What the compiler's checks say of the header and of the sources; None without a compiler.");
 
 static PyObject *
 library_diagnose(PyObject *extension, PyObject *capsule)
@@ -152,10 +129,6 @@ library_diagnose(PyObject *extension, PyObject *capsule)
     return found;
 }
 
-PyDoc_STRVAR(library_compiled_doc, "library_compiled(environment, name, /)\n--\n\n"
-                                   "Whether libtcc compiled it, from the library's sources: libtcc "
-                                   "must compile its callers, too.");
-
 static PyObject *
 library_compiled(PyObject *Py_UNUSED(extension), PyObject *args)
 {
@@ -167,10 +140,6 @@ library_compiled(PyObject *Py_UNUSED(extension), PyObject *args)
     return PyBool_FromLong(tj_environment_compiled(unit->environment->tj, name));
 }
 
-PyDoc_STRVAR(library_has_state_doc,
-             "library_has_state(environment, /)\n--\n\n"
-             "Whether what libtcc compiled for the library has data that it may write.");
-
 static PyObject *
 library_has_state(PyObject *Py_UNUSED(extension), PyObject *capsule)
 {
@@ -179,11 +148,6 @@ library_has_state(PyObject *Py_UNUSED(extension), PyObject *capsule)
                ? PyBool_FromLong(tj_environment_has_state(unit->environment->tj))
                : NULL;
 }
-
-PyDoc_STRVAR(
-    check_loops_doc,
-    "check_loops(who, fastmath, math, threads, cast, copies, optimize, /)\n--\n\n"
-    "Refuses what function() would refuse; None is no option. Such functions are made later.");
 
 static PyObject *
 check_loops(PyObject *Py_UNUSED(extension), PyObject *args)
@@ -202,10 +166,6 @@ check_loops(PyObject *Py_UNUSED(extension), PyObject *args)
     }
     Py_RETURN_NONE;
 }
-
-PyDoc_STRVAR(find_typeless_doc,
-             "find_typeless(text, /)\n--\n\n"
-             "What has no type in a text of declarations: (message, line, column), or None.");
 
 static PyObject *
 find_typeless(PyObject *Py_UNUSED(extension), PyObject *text)
@@ -231,10 +191,6 @@ find_typeless(PyObject *Py_UNUSED(extension), PyObject *text)
     return found;
 }
 
-PyDoc_STRVAR(capsule_parts_doc,
-             "capsule_parts(capsule, /)\n--\n\n"
-             "Of a capsule: its name, or None, the address in it, and its context or 0.");
-
 static PyObject *
 capsule_parts(PyObject *Py_UNUSED(extension), PyObject *capsule)
 {
@@ -256,14 +212,37 @@ capsule_parts(PyObject *Py_UNUSED(extension), PyObject *capsule)
 
 PyMethodDef cwj_unit_functions[] = {
     {"library_environment", (PyCFunction)(void (*)(void))library_environment,
-     METH_VARARGS | METH_KEYWORDS, library_environment_doc},
-    {"library_symbol", library_symbol, METH_VARARGS, library_symbol_doc},
-    {"library_symbol_is_data", library_symbol_is_data, METH_O, library_symbol_is_data_doc},
-    {"library_diagnose", library_diagnose, METH_O, library_diagnose_doc},
-    {"library_compiled", library_compiled, METH_VARARGS, library_compiled_doc},
-    {"library_has_state", library_has_state, METH_O, library_has_state_doc},
-    {"capsule_parts", capsule_parts, METH_O, capsule_parts_doc},
-    {"check_loops", check_loops, METH_VARARGS, check_loops_doc},
-    {"find_typeless", find_typeless, METH_O, find_typeless_doc},
+     METH_VARARGS | METH_KEYWORDS,
+     "library_environment(name, sources=(), libraries=(), include_dirs=(), define_macros=(),\n"
+     "                    library_dirs=(), header='', debug=False, text=None, shown='',\n"
+     "                    math=None)\n"
+     "--\n\n"
+     "Load libraries and compile sources, or text, which faults show as `shown`: a capsule.\n"
+     "debug: their lines are wanted."},
+    {"library_symbol", library_symbol, METH_VARARGS,
+     "library_symbol(environment, name, /)\n--\n\n"
+     "The address of a function or variable, or None where there is none."},
+    {"library_symbol_is_data", library_symbol_is_data, METH_O,
+     "library_symbol_is_data(address, /)\n--\n\n"
+     "True where a loaded library has a variable there, and no function."},
+    {"library_diagnose", library_diagnose, METH_O,
+     "library_diagnose(environment, /)\n--\n\n"
+     "What the compiler's checks say of the header and of the sources; None without a compiler."},
+    {"library_compiled", library_compiled, METH_VARARGS,
+     "library_compiled(environment, name, /)\n--\n\n"
+     "Whether libtcc compiled it, from the library's sources: libtcc "
+     "must compile its callers, too."},
+    {"library_has_state", library_has_state, METH_O,
+     "library_has_state(environment, /)\n--\n\n"
+     "Whether what libtcc compiled for the library has data that it may write."},
+    {"capsule_parts", capsule_parts, METH_O,
+     "capsule_parts(capsule, /)\n--\n\n"
+     "Of a capsule: its name, or None, the address in it, and its context or 0."},
+    {"check_loops", check_loops, METH_VARARGS,
+     "check_loops(who, fastmath, math, threads, cast, copies, optimize, /)\n--\n\n"
+     "Refuses what function() would refuse; None is no option. Such functions are made later."},
+    {"find_typeless", find_typeless, METH_O,
+     "find_typeless(text, /)\n--\n\n"
+     "What has no type in a text of declarations: (message, line, column), or None."},
     {NULL, NULL, 0, NULL},
 };

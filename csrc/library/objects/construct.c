@@ -106,12 +106,6 @@ cwj_instance_bind(PyObject *op, PyObject *instance, PyObject *Py_UNUSED(type))
     return instance == NULL || instance == Py_None ? Py_NewRef(op) : PyMethod_New(op, instance);
 }
 
-PyDoc_STRVAR(
-    instance_at_doc,
-    "instance_at(cls, address, base=None, /)\n--\n\n"
-    "An instance of cls around the C object at address, which base keeps alive, or the instance\n"
-    "that owns it, where there is one.");
-
 static PyObject *
 instance_at(PyObject *Py_UNUSED(extension), PyObject *args)
 {
@@ -135,6 +129,9 @@ instance_at(PyObject *Py_UNUSED(extension), PyObject *args)
 }
 
 PyMethodDef cwj_instance_functions[] = {
-    {"instance_at", instance_at, METH_VARARGS, instance_at_doc},
+    {"instance_at", instance_at, METH_VARARGS,
+     "instance_at(cls, address, base=None, /)\n--\n\n"
+     "An instance of cls around the C object at address, which base keeps alive, or the instance\n"
+     "that owns it, where there is one."},
     {NULL, NULL, 0, NULL},
 };

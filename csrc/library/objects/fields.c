@@ -593,9 +593,6 @@ write_list(const field_object *self, PyObject *instance, PyObject *value)
     return status;
 }
 
-PyDoc_STRVAR(assign_item_doc, "assign_item($self, instance, index, value, /)\n--\n\n"
-                              "Put one of a member's items in its place: what is there then.");
-
 static PyObject *
 field_assign_item(PyObject *op, PyObject *args)
 {
@@ -807,7 +804,9 @@ static PyMemberDef field_members[] = {
 };
 
 static PyMethodDef field_methods[] = {
-    {"assign_item", field_assign_item, METH_VARARGS, assign_item_doc},
+    {"assign_item", field_assign_item, METH_VARARGS,
+     "assign_item($self, instance, index, value, /)\n--\n\n"
+     "Put one of a member's items in its place: what is there then."},
     {NULL, NULL, 0, NULL},
 };
 

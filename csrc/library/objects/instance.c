@@ -360,9 +360,6 @@ static PyMemberDef instance_members[] = {
 
 /* ---- an early end ------------------------------------------------------------------ */
 
-PyDoc_STRVAR(close_doc, "_cwrapjit_close($self, /)\n--\n\n"
-                        "Free the C object now; later calls with it raise. Twice does nothing.");
-
 static PyObject *
 instance_close(PyObject *op, PyObject *Py_UNUSED(unused))
 {
@@ -429,9 +426,6 @@ instance_init_subclass(PyObject *cls, PyObject *Py_UNUSED(unused))
 
 /* ---- NumPy's view ------------------------------------------------------------------- */
 
-PyDoc_STRVAR(view_doc, "_cwrapjit_view($self, /)\n--\n\n"
-                       "The struct as an array without dims that looks into its memory.");
-
 static PyObject *
 instance_view(PyObject *op, PyObject *Py_UNUSED(unused))
 {
@@ -454,8 +448,12 @@ instance_view(PyObject *op, PyObject *Py_UNUSED(unused))
 
 static PyMethodDef instance_methods[] = {
     {"__init_subclass__", instance_init_subclass, METH_NOARGS | METH_CLASS, NULL},
-    {"_cwrapjit_close", instance_close, METH_NOARGS, close_doc},
-    {"_cwrapjit_view", instance_view, METH_NOARGS, view_doc},
+    {"_cwrapjit_close", instance_close, METH_NOARGS,
+     "_cwrapjit_close($self, /)\n--\n\n"
+     "Free the C object now; later calls with it raise. Twice does nothing."},
+    {"_cwrapjit_view", instance_view, METH_NOARGS,
+     "_cwrapjit_view($self, /)\n--\n\n"
+     "The struct as an array without dims that looks into its memory."},
     {"__enter__", instance_enter, METH_NOARGS, NULL},
     {"__exit__", instance_exit, METH_VARARGS, NULL},
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
@@ -463,10 +461,6 @@ static PyMethodDef instance_methods[] = {
 };
 
 /* ---- the type ---------------------------------------------------------------------- */
-
-PyDoc_STRVAR(instance_doc,
-             "An object of C's: the base of the classes that a library's struct() and "
-             "handle() make.");
 
 static PyType_Slot instance_slots[] = {
     {Py_tp_new, instance_new},
@@ -479,7 +473,8 @@ static PyType_Slot instance_slots[] = {
     {Py_tp_getset, instance_getset},
     {Py_tp_members, instance_members},
     {Py_tp_methods, instance_methods},
-    {Py_tp_doc, (void *)instance_doc},
+    {Py_tp_doc, "An object of C's: the base of the classes that a library's struct() and "
+                "handle() make."},
     {0, NULL},
 };
 

@@ -143,10 +143,6 @@ cwj_function_at(PyObject *converter, const void *address, PyObject *base)
                                base == NULL ? Py_None : base);
 }
 
-PyDoc_STRVAR(function_pointer_doc,
-             "function_pointer(address, item, function, base, /)\n--\n\n"
-             "A Pointer to a function of C's, which function.callable(address) calls.");
-
 static PyObject *
 function_pointer(PyObject *extension, PyObject *args)
 {
@@ -179,16 +175,11 @@ pointer_call(PyObject *op, PyObject *args, PyObject *kwargs)
 }
 
 PyMethodDef cwj_pointer_functions[] = {
-    {"function_pointer", function_pointer, METH_VARARGS, function_pointer_doc},
+    {"function_pointer", function_pointer, METH_VARARGS,
+     "function_pointer(address, item, function, base, /)\n--\n\n"
+     "A Pointer to a function of C's, which function.callable(address) calls."},
     {NULL, NULL, 0, NULL},
 };
-
-PyDoc_STRVAR(
-    array_doc,
-    "array($self, shape, dtype=None, /)\n--\n\n"
-    "The memory as an array of this shape, of the items that C declared or, of any others, of a\n"
-    "dtype. Nothing is copied, and nobody checks that so much is there, unless the Pointer was\n"
-    "made of an array.");
 
 /* Without this method, NumPy would make an array of one object. */
 static PyObject *
@@ -241,23 +232,16 @@ static PyMemberDef pointer_members[] = {
 };
 
 static PyMethodDef pointer_methods[] = {
-    {"array", cwj_pointer_array, METH_VARARGS, array_doc},
+    {"array", cwj_pointer_array, METH_VARARGS,
+     "array($self, shape, dtype=None, /)\n--\n\n"
+     "The memory as an array of this shape, of the items that C declared or, of any others, of a\n"
+     "dtype. Nothing is copied, and nobody checks that so much is there, unless the Pointer was\n"
+     "made of an array."},
     {"__array__", (PyCFunction)(void (*)(void))pointer_as_array, METH_VARARGS | METH_KEYWORDS,
      NULL},
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
-
-PyDoc_STRVAR(
-    pointer_doc,
-    "Pointer(object)\n--\n\n"
-    "An address for C, of an array or a buffer of bytes, which lives as long as the pointer.\n\n"
-    "Functions of libraries take one for a pointer whose extent nothing says: a void *, or a\n"
-    "double * without dims. What the memory consists of is checked against the declaration, how\n"
-    "much C reads and writes there is not. They return one where nobody described what a result\n"
-    "points to. Two of one address are equal.\n\n"
-    "Raises TypeError for what has no memory, for arrays that are not contiguous or not aligned,\n"
-    "and for arrays of objects.");
 
 static PyType_Slot pointer_slots[] = {
     {Py_tp_new, pointer_new},
@@ -271,7 +255,15 @@ static PyType_Slot pointer_slots[] = {
     {Py_tp_hash, pointer_hash},
     {Py_tp_members, pointer_members},
     {Py_tp_methods, pointer_methods},
-    {Py_tp_doc, (void *)pointer_doc},
+    {Py_tp_doc,
+     "Pointer(object)\n--\n\n"
+     "An address for C, of an array or a buffer of bytes, which lives as long as the pointer.\n\n"
+     "Functions of libraries take one for a pointer whose extent nothing says: a void *, or a\n"
+     "double * without dims. What the memory consists of is checked against the declaration, how\n"
+     "much C reads and writes there is not. They return one where nobody described what a result\n"
+     "points to. Two of one address are equal.\n\n"
+     "Raises TypeError for what has no memory, for arrays that are not contiguous or not aligned,\n"
+     "and for arrays of objects."},
     {0, NULL},
 };
 

@@ -171,11 +171,6 @@ cwj_layout_of(PyObject *cls)
     return NULL;
 }
 
-PyDoc_STRVAR(exchange_doc,
-             "exchange($self, other, /)\n--\n\n"
-             "Swap what two layouts say of one C type. The instances of a class know at once what\n"
-             "somebody has described, and a second exchange takes it back.");
-
 static PyObject *
 layout_exchange(PyObject *op, PyObject *given)
 {
@@ -194,7 +189,10 @@ layout_exchange(PyObject *op, PyObject *given)
 }
 
 static PyMethodDef layout_methods[] = {
-    {"exchange", layout_exchange, METH_O, exchange_doc},
+    {"exchange", layout_exchange, METH_O,
+     "exchange($self, other, /)\n--\n\n"
+     "Swap what two layouts say of one C type. The instances of a class know at once what\n"
+     "somebody has described, and a second exchange takes it back."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -213,21 +211,18 @@ static PyMemberDef layout_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-PyDoc_STRVAR(
-    layout_doc,
-    "Layout(name, fields, size, alignment, owner, free=0, needs_init=False,\n"
-    "       has_pointers=True, free_name='', automatic=False, end=0, nbound=0,\n"
-    "       dtype=None, readonly=False)\n--\n\n"
-    "A C type behind a class. free: the address of a C function. end: that of\n"
-    "void end(void *self, const cwj_slot *bound), which calls it with nbound more values.");
-
 static PyType_Slot layout_slots[] = {
     {Py_tp_new, layout_new},
     {Py_tp_dealloc, layout_dealloc},
     {Py_tp_traverse, layout_traverse},
     {Py_tp_members, layout_members},
     {Py_tp_methods, layout_methods},
-    {Py_tp_doc, (void *)layout_doc},
+    {Py_tp_doc,
+     "Layout(name, fields, size, alignment, owner, free=0, needs_init=False,\n"
+     "       has_pointers=True, free_name='', automatic=False, end=0, nbound=0,\n"
+     "       dtype=None, readonly=False)\n--\n\n"
+     "A C type behind a class. free: the address of a C function. end: that of\n"
+     "void end(void *self, const cwj_slot *bound), which calls it with nbound more values."},
     {0, NULL},
 };
 

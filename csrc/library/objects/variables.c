@@ -2,13 +2,6 @@
 #include "library/objects/looks.h"
 #include "library/objects/foreign_memory.h"
 
-PyDoc_STRVAR(scalar_at_doc, "scalar_at(address, type, /)\n--\n\nThe number at an address.");
-PyDoc_STRVAR(store_scalar_doc, "store_scalar(address, type, value, name, /)\n--\n\n"
-                               "Check a number, and put it at an address.");
-PyDoc_STRVAR(array_at_doc,
-             "array_at(address, type, shape, order='C', owner=None, writeable=True)\n--\n\n"
-             "An array over memory, whose base is owner.");
-
 /* Converter for PyArg_ParseTuple() from the name of a type. */
 static int
 to_type(PyObject *name, void *type)
@@ -90,8 +83,13 @@ array_at(PyObject *Py_UNUSED(extension), PyObject *args, PyObject *kwargs)
 }
 
 PyMethodDef cwj_variable_functions[] = {
-    {"scalar_at", scalar_at, METH_VARARGS, scalar_at_doc},
-    {"store_scalar", store_scalar, METH_VARARGS, store_scalar_doc},
-    {"array_at", (PyCFunction)(void (*)(void))array_at, METH_VARARGS | METH_KEYWORDS, array_at_doc},
+    {"scalar_at", scalar_at, METH_VARARGS,
+     "scalar_at(address, type, /)\n--\n\nThe number at an address."},
+    {"store_scalar", store_scalar, METH_VARARGS,
+     "store_scalar(address, type, value, name, /)\n--\n\n"
+     "Check a number, and put it at an address."},
+    {"array_at", (PyCFunction)(void (*)(void))array_at, METH_VARARGS | METH_KEYWORDS,
+     "array_at(address, type, shape, order='C', owner=None, writeable=True)\n--\n\n"
+     "An array over memory, whose base is owner."},
     {NULL, NULL, 0, NULL},
 };
