@@ -137,21 +137,18 @@ read_address(const field_object *self, PyObject *instance, const char *at)
         Py_RETURN_NONE;
     }
     PyObject *kept = cwj_references_get((cwj_instance *)instance, at), *result = NULL, *base = NULL;
-    if (kept == NULL && PyErr_Occurred()) {
-        return NULL;
-    }
     bool given = kept != NULL && cwj_is_given(kept); /* not of another member of a union */
     if (given && ((cwj_pointer *)PyTuple_GET_ITEM(kept, 1))->address == address) {
         result = Py_NewRef(PyTuple_GET_ITEM(kept, 0));
-        goto done;
+    } else if (kept != NULL || !PyErr_Occurred()) { /* C has set the pointer */
+        PyObject *anchor = cwj_anchor_of(instance);
+        base = kept == NULL ? Py_NewRef(anchor)
+                            : PyTuple_Pack(2, given ? PyTuple_GET_ITEM(kept, 0) : kept, anchor);
     }
-    PyObject *anchor = cwj_anchor_of(instance); /* C has set the pointer */
-    base = kept == NULL ? Py_NewRef(anchor)
-                        : PyTuple_Pack(2, given ? PyTuple_GET_ITEM(kept, 0) : kept, anchor);
-    PyTypeObject *type = cwj_state_of((PyObject *)self)->pointer_type;
-    result =
-        base == NULL ? NULL : cwj_pointer_around(type, address, self->item, self->is_const, base);
-done:
+    if (base != NULL) {
+        PyTypeObject *type = cwj_state_of((PyObject *)self)->pointer_type;
+        result = cwj_pointer_around(type, address, self->item, self->is_const, base);
+    }
     Py_XDECREF(base);
     Py_XDECREF(kept);
     return result;
@@ -647,22 +644,15 @@ fits(const field_object *self, const cwj_pointer *pointer)
 static int
 write_address(const field_object *self, PyObject *instance, PyObject *value)
 {
-    PyObject *pointer = NULL, *kept = NULL;
-    void *address = NULL;
-    int status = -1;
-    if (value != Py_None) {
-        pointer = pointer_to(self, value);
-        if (pointer == NULL || !fits(self, (cwj_pointer *)pointer) ||
-            (kept = PyTuple_Pack(2, value, pointer)) == NULL) {
-            goto done;
-        }
-        address = ((cwj_pointer *)pointer)->address;
+    PyObject *pointer = value == Py_None ? NULL : pointer_to(self, value), *kept = NULL;
+    if (pointer != NULL && fits(self, (cwj_pointer *)pointer)) {
+        kept = PyTuple_Pack(2, value, pointer);
     }
-    char *at = locate(self, instance); /* again: a buffer may run Python code */
-    if (at != NULL) {
-        status = cwj_references_point((cwj_instance *)instance, at, address, kept);
-    }
-done:
+    void *address = kept == NULL ? NULL : ((cwj_pointer *)pointer)->address;
+    bool fine = kept != NULL || value == Py_None;
+    char *at = fine ? locate(self, instance) : NULL; /* again: a buffer may run Python code */
+    int status =
+        at == NULL ? -1 : cwj_references_point((cwj_instance *)instance, at, address, kept);
     Py_XDECREF(kept);
     Py_XDECREF(pointer);
     return status;
@@ -672,28 +662,20 @@ done:
 static int
 write_function(const field_object *self, PyObject *instance, PyObject *value)
 {
-    int status = -1;
     PyObject *kept = NULL, *made = PyObject_CallOneArg(self->converter, value);
-    if (made == NULL) {
-        return -1;
-    }
-    if (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) < 2) {
+    void *pointer = NULL;
+    if (made != NULL && (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) < 2)) {
         PyErr_Format(PyExc_TypeError, "attribute %U: its converter returned %R", self->name, made);
-        goto done;
+    } else if (made != NULL) {
+        PyObject *address = PyTuple_GET_ITEM(made, 0);
+        pointer = PyLong_AsVoidPtr(address);
+        kept = pointer == NULL ? NULL : PyTuple_Pack(3, address, PyTuple_GET_ITEM(made, 1), value);
     }
-    void *pointer = PyLong_AsVoidPtr(PyTuple_GET_ITEM(made, 0));
-    char *at = pointer == NULL && PyErr_Occurred() ? NULL : locate(self, instance);
-    if (at == NULL) {
-        goto done;
-    }
-    if (pointer != NULL && (kept = PyTuple_Pack(3, PyTuple_GET_ITEM(made, 0),
-                                                PyTuple_GET_ITEM(made, 1), value)) == NULL) {
-        goto done;
-    }
-    status = cwj_references_point((cwj_instance *)instance, at, pointer, kept);
-done:
+    char *at = PyErr_Occurred() ? NULL : locate(self, instance);
+    int status =
+        at == NULL ? -1 : cwj_references_point((cwj_instance *)instance, at, pointer, kept);
     Py_XDECREF(kept);
-    Py_DECREF(made);
+    Py_XDECREF(made);
     return status;
 }
 

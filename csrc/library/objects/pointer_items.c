@@ -68,25 +68,20 @@ view(cwj_pointer *self, int nd, const npy_intp *dims, PyArray_Descr *dtype)
                            : type != NULL ? PyArray_DescrFromType(type->typenum)
                                           : NULL;
     PyObject *array = NULL, *base = self->base == NULL ? (PyObject *)self : self->base;
+    npy_intp count = PyArray_OverflowMultiplyList(dims, nd);
     if (descr == NULL || PyDataType_REFCHK(descr)) {
         if (!PyErr_Occurred()) {
             PyErr_Format(PyExc_TypeError,
                          "%R: what it points to is no number: array(n, dtype) says", self);
         }
-        goto done;
-    }
-    npy_intp count = PyArray_OverflowMultiplyList(dims, nd);
-    if (count < 0) {
+    } else if (count < 0) {
         PyErr_Format(PyExc_ValueError, "%R: this is no shape of memory", self);
-        goto done;
-    }
-    if (check_range(self, 0, count, PyDataType_ELSIZE(descr)) == 0) {
+    } else if (check_range(self, 0, count, PyDataType_ELSIZE(descr)) == 0) {
         array = cwj_array_over(descr, nd, dims, NULL, false, self->address, !self->readonly, base);
     }
     if (array != NULL && cwj_looks_add(array, base, base, self->address) < 0) {
         Py_CLEAR(array);
     }
-done:
     Py_XDECREF(descr);
     return array;
 }

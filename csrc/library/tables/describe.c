@@ -91,25 +91,17 @@ static int
 read_places(PyObject *given, int most, const char *what, int **places, int *count, const char *who)
 {
     PyObject *tuple = PySequence_Tuple(given);
-    int status = -1;
-    if (tuple == NULL) {
-        return -1;
-    }
-    *places = cwj_allocate((size_t)PyTuple_GET_SIZE(tuple) + 1, sizeof(int));
-    if (*places == NULL) {
-        goto done;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+    Py_ssize_t size = tuple == NULL ? 0 : PyTuple_GET_SIZE(tuple);
+    *places = tuple == NULL ? NULL : cwj_allocate((size_t)size + 1, sizeof(int));
+    int status = *places == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; status == 0 && i < size; i++) {
         long place = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
-        if (place < 0 || place >= most) {
-            cwj_refuse(who, PyExc_ValueError, "%s that is not there", what);
-            goto done;
-        }
+        status = place >= 0 && place < most
+                     ? 0
+                     : cwj_refuse(who, PyExc_ValueError, "%s that is not there", what);
         (*places)[(*count)++] = (int)place;
     }
-    status = 0;
-done:
-    Py_DECREF(tuple);
+    Py_XDECREF(tuple);
     return status;
 }
 

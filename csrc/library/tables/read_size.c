@@ -35,7 +35,6 @@ cwj_size_read(cwj_size *size, PyObject *given, PyObject *symbols, int most, cons
 {
     static char *names[] = {"symbol", "type", "address", "offset", "of", NULL};
     PyObject *symbol, *type, *address, *of, *operands = NULL;
-    int status = -1;
     if (cwj_read(given, "UUOnO", names, &symbol, &type, &address, &size->offset, &of) < 0 ||
         (operands = PySequence_Tuple(of)) == NULL) {
         return -1;
@@ -44,28 +43,18 @@ cwj_size_read(cwj_size *size, PyObject *given, PyObject *symbols, int most, cons
     size->function = PyLong_AsVoidPtr(address);
     size->type = cwj_library_type_find(type);
     size->symbol = cwj_symbol_index(symbols, symbol);
-    if (PyErr_Occurred()) {
-        goto done;
+    int status = PyErr_Occurred() ? -1
+                 : !cwj_is_integer(size->type)
+                     ? cwj_refuse(who, PyExc_ValueError, "%U is no integer", symbol)
+                 : count > CWJ_MOST_OPERANDS || (size->function == NULL && count != 1)
+                     ? cwj_refuse(who, PyExc_ValueError, "%U has %zd operands", symbol, count)
+                     : 0;
+    for (Py_ssize_t i = 0; status == 0 && i < count; i++) {
+        status = read_operand(size, PyTuple_GET_ITEM(operands, i), symbols, most, who);
     }
-    if (!cwj_is_integer(size->type)) {
-        cwj_refuse(who, PyExc_ValueError, "%U is no integer", symbol);
-        goto done;
+    if (status == 0 && size->function == NULL && size->parameters[0] < 0) {
+        status = cwj_refuse(who, PyExc_ValueError, "%U is a member of no parameter", symbol);
     }
-    if (count > CWJ_MOST_OPERANDS || (size->function == NULL && count != 1)) {
-        cwj_refuse(who, PyExc_ValueError, "%U has %zd operands", symbol, count);
-        goto done;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (read_operand(size, PyTuple_GET_ITEM(operands, i), symbols, most, who) < 0) {
-            goto done;
-        }
-    }
-    if (size->function == NULL && size->parameters[0] < 0) {
-        cwj_refuse(who, PyExc_ValueError, "%U is a member of no parameter", symbol);
-        goto done;
-    }
-    status = 0;
-done:
     Py_DECREF(operands);
     return status;
 }

@@ -27,67 +27,55 @@ type_fault(const cwj_parameter *p)
 }
 
 static const char *
+role_fault(const cwj_library_function *self, const cwj_parameter *p)
+{
+    bool is_set = p->container == &PySet_Type;
+    switch (p->role) {
+    case CWJ_VALUE:
+        return p->by_pointer                ? NULL
+               : p->intent != CWJ_INTENT_IN ? "is no result unless it goes by pointer"
+               : p->optional                ? "cannot be NULL unless it goes by pointer"
+                                            : NULL;
+    case CWJ_ITEMS:
+        return p->intent != CWJ_INTENT_IN || p->ndim < 1 || (is_set && p->ndim > 1)
+                   ? "must be an input with dims, a set of one dim"
+                   : NULL;
+    case CWJ_BUFFER:
+        return p->ndim == 1 || p->ndim == 2
+                   ? NULL
+                   : "must have one dim, or the number of items and their size";
+    case CWJ_CALLBACK:
+    case CWJ_STREAM:
+        return PyCallable_Check(p->cls) ? NULL : "needs what makes an address";
+    case CWJ_STRIDE:
+        return p->of < 0 || p->of >= self->nparameters ||
+                       self->parameters[p->of].role != CWJ_ARRAY || p->axis < 0 ||
+                       p->axis >= self->parameters[p->of].ndim
+                   ? "must be the stride along an axis of an array"
+                   : NULL;
+    default:
+        return p->role == CWJ_NONE ? "needs a role" : NULL;
+    }
+}
+
+static const char *
 parameter_fault(const cwj_library_function *self, const cwj_parameter *p)
 {
     bool has_argument = p->argument >= 0, out = p->intent == CWJ_INTENT_OUT;
+    bool has_items = p->role == CWJ_ARRAY || p->role == CWJ_TEXTS || p->role == CWJ_HANDLES;
+    const char *of_type = type_fault(p), *of_role = role_fault(self, p);
     if (p->argument >= self->narguments) {
         return "has an argument that is not there";
     }
-    const char *fault = type_fault(p);
-    if (fault != NULL) {
-        return fault;
-    }
-    if (out && cwj_role_is(p->role, CWJ_INPUT)) {
-        return "cannot be an output";
-    }
-    bool is_list = p->role == CWJ_TEXTS || p->role == CWJ_HANDLES;
-    if (out && (p->role == CWJ_ARRAY || is_list) && p->ndim == 0) {
-        return "is an output and needs dims";
-    }
-    switch (p->role) {
-    case CWJ_VALUE:
-        if (p->intent != CWJ_INTENT_IN && !p->by_pointer) {
-            return "is no result unless it goes by pointer";
-        }
-        if (p->optional && !p->by_pointer) {
-            return "cannot be NULL unless it goes by pointer";
-        }
-        break;
-    case CWJ_ITEMS:
-        if (p->intent != CWJ_INTENT_IN || p->ndim < 1 ||
-            (p->container == &PySet_Type && p->ndim > 1)) {
-            return "must be an input with dims, a set of one dim";
-        }
-        break;
-    case CWJ_BUFFER:
-        if (p->ndim != 1 && p->ndim != 2) {
-            return "must have one dim, or the number of items and their size";
-        }
-        break;
-    case CWJ_CALLBACK:
-    case CWJ_STREAM:
-        if (!PyCallable_Check(p->cls)) {
-            return "needs what makes an address";
-        }
-        break;
-    case CWJ_STRIDE:
-        if (p->of < 0 || p->of >= self->nparameters || self->parameters[p->of].role != CWJ_ARRAY ||
-            p->axis < 0 || p->axis >= self->parameters[p->of].ndim) {
-            return "must be the stride along an axis of an array";
-        }
-        break;
-    case CWJ_NONE:
-        return "needs a role";
-    default:
-        break;
-    }
-    if (cwj_role_is(p->role, CWJ_GIVEN) && has_argument == out) {
-        return out ? "is an output, which no argument gives" : "needs an argument";
-    }
-    if (has_argument && !p->optional && !out && self->arguments[p->argument].preset == Py_None) {
-        return "is not optional, but has no default";
-    }
-    return NULL;
+    return of_type != NULL                          ? of_type
+           : out && cwj_role_is(p->role, CWJ_INPUT) ? "cannot be an output"
+           : out && has_items && p->ndim == 0       ? "is an output and needs dims"
+           : of_role != NULL                        ? of_role
+           : cwj_role_is(p->role, CWJ_GIVEN) && has_argument == out
+               ? (out ? "is an output, which no argument gives" : "needs an argument")
+           : has_argument && !p->optional && !out && self->arguments[p->argument].preset == Py_None
+               ? "is not optional, but has no default"
+               : NULL;
 }
 
 static bool
