@@ -47,6 +47,16 @@ PyObject *cwj_ask_python(const char *module, const char *function, const char *f
  * is NULL. Returns 0, or -1 with an exception set. */
 int cwj_add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type);
 
+/* Releases references of any type, each of which may be NULL. */
+#define CWJ_RELEASE(...) cwj_release((void *[]){__VA_ARGS__, NULL}, sizeof((void *[]){__VA_ARGS__}))
+static inline void
+cwj_release(void *const *objects, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof(*objects); i++) {
+        Py_XDECREF((PyObject *)objects[i]);
+    }
+}
+
 /* Frees an object, as the last step of tp_dealloc. */
 static inline void
 cwj_object_free(PyObject *op)

@@ -154,9 +154,7 @@ closure_dealloc(PyObject *op)
     PyObject_GC_UnTrack(op);
     PyObject_ClearWeakRefs(op);
     give_back(self);
-    Py_CLEAR(self->callable);
-    Py_CLEAR(self->returned);
-    Py_CLEAR(self->kind);
+    CWJ_RELEASE(self->callable, self->returned, self->kind);
     cwj_object_free(op);
 }
 

@@ -130,11 +130,7 @@ static void
 clear_passed(cwj_passed *passed)
 {
     cwj_dims_clear(passed->dims, passed->ndim);
-    Py_CLEAR(passed->descr);
-    Py_CLEAR(passed->layout);
-    Py_CLEAR(passed->converter);
-    Py_CLEAR(passed->item);
-    Py_CLEAR(passed->name);
+    CWJ_RELEASE(passed->descr, passed->layout, passed->converter, passed->item, passed->name);
 }
 
 static void
@@ -147,10 +143,7 @@ kind_dealloc(PyObject *op)
     }
     clear_passed(&self->result);
     PyMem_Free(self->passed);
-    Py_CLEAR(self->who);
-    Py_CLEAR(self->trampolines);
-    Py_CLEAR(self->closure_type);
-    Py_CLEAR(self->pointer_type);
+    CWJ_RELEASE(self->who, self->trampolines, self->closure_type, self->pointer_type);
     cwj_object_free(op);
 }
 

@@ -748,13 +748,8 @@ field_dealloc(PyObject *op)
 {
     field_object *self = (field_object *)op;
     PyObject_GC_UnTrack(op);
-    Py_XDECREF(self->layout);
-    Py_XDECREF(self->name);
-    Py_XDECREF(self->reason);
-    Py_XDECREF(self->descr);
-    Py_XDECREF(self->of);
-    Py_XDECREF(self->converter);
-    Py_XDECREF(self->item);
+    CWJ_RELEASE(self->layout, self->name, self->reason, self->descr, self->of, self->converter,
+                self->item);
     cwj_object_free(op);
 }
 

@@ -14,9 +14,7 @@ pointer_dealloc(PyObject *op)
 {
     cwj_pointer *self = (cwj_pointer *)op;
     PyObject_GC_UnTrack(op);
-    Py_CLEAR(self->item);
-    Py_CLEAR(self->base);
-    Py_CLEAR(self->function);
+    CWJ_RELEASE(self->item, self->base, self->function);
     cwj_object_free(op);
 }
 

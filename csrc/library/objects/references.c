@@ -159,9 +159,7 @@ cwj_references_put(cwj_instance *through, const void *address, const void *which
         bool itself = entry != NULL && is_only_owner(owner, entry);
         status = put_entry(owner, key, itself ? NULL : entry);
     }
-    Py_XDECREF(entry);
-    Py_XDECREF(key);
-    Py_XDECREF(owners);
+    CWJ_RELEASE(entry, key, owners);
     return status;
 }
 
@@ -278,9 +276,7 @@ copy_into(cwj_instance *owner, const char *to, PyObject *source, const char *fro
         entry = make_entry(source, sharing == CWJ_IS_A_COPY ? Py_True : Py_None);
         status = key == NULL || entry == NULL ? -1 : put_entry(owner, key, entry);
     }
-    Py_XDECREF(entries);
-    Py_XDECREF(key);
-    Py_XDECREF(entry);
+    CWJ_RELEASE(entries, key, entry);
     return status;
 }
 

@@ -12,12 +12,7 @@ layout_dealloc(PyObject *op)
 {
     cwj_struct_layout *self = (cwj_struct_layout *)op;
     PyObject_GC_UnTrack(op);
-    Py_CLEAR(self->name);
-    Py_CLEAR(self->fields);
-    Py_CLEAR(self->free_name);
-    Py_CLEAR(self->owner);
-    Py_CLEAR(self->cls);
-    Py_CLEAR(self->descr);
+    CWJ_RELEASE(self->name, self->fields, self->free_name, self->owner, self->cls, self->descr);
     cwj_object_free(op);
 }
 

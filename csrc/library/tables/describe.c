@@ -337,10 +337,7 @@ describe_lists(cwj_library_function *self, PyObject *arguments, PyObject *parame
         self->nsymbols = (int)PyList_GET_SIZE(symbols);
         status = self->symbols == NULL ? -1 : cwj_library_verify(self, who);
     }
-    Py_XDECREF(symbols);
-    Py_XDECREF(given);
-    Py_XDECREF(listed);
-    Py_XDECREF(returned);
+    CWJ_RELEASE(symbols, given, listed, returned);
     return status;
 }
 
@@ -395,23 +392,15 @@ clear_parameter(cwj_parameter *p)
     PyMem_Free(p->bases);
     PyMem_Free(p->bound);
     cwj_dim_clear(&p->value);
-    Py_CLEAR(p->descr);
-    Py_CLEAR(p->cls);
-    Py_CLEAR(p->layout);
-    Py_CLEAR(p->known);
-    Py_CLEAR(p->item);
-    Py_CLEAR(p->encoding);
-    Py_CLEAR(p->name);
-    Py_CLEAR(p->library);
+    CWJ_RELEASE(p->descr, p->cls, p->layout, p->known, p->item, p->encoding, p->name, p->library);
 }
 
 void
 cwj_library_clear(cwj_library_function *self)
 {
     for (int i = 0; i < self->narguments; i++) {
-        Py_CLEAR(self->arguments[i].name);
-        Py_CLEAR(self->arguments[i].annotation);
-        Py_CLEAR(self->arguments[i].preset);
+        CWJ_RELEASE(self->arguments[i].name, self->arguments[i].annotation,
+                    self->arguments[i].preset);
     }
     for (int k = 0; k < self->nparameters; k++) {
         clear_parameter(&self->parameters[k]);
@@ -425,11 +414,6 @@ cwj_library_clear(cwj_library_function *self)
     }
     PyMem_Free(self->sizes);
     PyMem_Free(self->keeps);
-    Py_CLEAR(self->described);
-    Py_CLEAR(self->symbols);
-    Py_CLEAR(self->check);
-    Py_CLEAR(self->who);
-    Py_CLEAR(self->signature);
-    Py_CLEAR(self->c_name);
-    Py_CLEAR(self->owner); /* last: the code */
+    CWJ_RELEASE(self->described, self->symbols, self->check, self->who, self->signature,
+                self->c_name, self->owner); /* last: the code */
 }
