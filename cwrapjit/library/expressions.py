@@ -232,6 +232,14 @@ def shown(dim: Dim) -> str:
     return _bare(found)
 
 
+def explained(dim: Dim, names: Iterable[str], values: Iterable[tuple[int, str | None]]) -> str:
+    """Adds what a call knows of symbols: "n + 1, n is 3 by argument a"."""
+    known = dict(zip(names, values, strict=True))
+    said = [(name, *known[name]) for name in dict.fromkeys(each for each in dim if each in known)]
+    by = [f", {name} is {value}{f' by argument {source}' if source else ''}" for name, value, source in said]
+    return shown(dim) + "".join(by)
+
+
 def _bare(made: str) -> str:
     return made[1:-1] if made.startswith("(") else made
 

@@ -37,11 +37,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 class Variable:
     """An attribute whose value is read each time."""
 
-    def get(self) -> Any:
-        raise NotImplementedError
-
-    def set(self, value: Any) -> None:
-        raise NotImplementedError
+    get: Callable[..., Any]
+    set: Callable[..., Any]
 
 
 class Core:

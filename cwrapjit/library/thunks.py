@@ -260,7 +260,8 @@ def passes_wrongly(struct: types.Struct) -> bool:
 def _is_mixed(struct: types.Struct) -> bool:
     """On x86-64: up to 16 bytes with floating members, and integers, arrays or a long double."""
     size, _, floating, integer = _measure(struct)
-    return size <= 16 and floating and (integer or _has_long_double(struct))
+    has_long_double = any(getattr(each, "spelling", "") == "long double" for each in types.parts(struct))
+    return size <= 16 and floating and (integer or has_long_double)
 
 
 def _has_arrays_in_registers(struct: types.Struct) -> bool:
@@ -295,10 +296,6 @@ def _is_misplaced(struct: types.Struct) -> bool:
     """True if a nameless bit-field aligns it for libtcc alone (x86-64), or for all others alone (arm64)."""
     nameless = [_measure(each.type)[1] for each in struct.members or () if each.bits >= 0 and not each.name]
     return bool(nameless) and max(nameless) > _measure(struct)[1]
-
-
-def _has_long_double(ctype: Any) -> bool:
-    return any(getattr(each, "spelling", "") == "long double" for each in types.parts(ctype))
 
 
 def _measure(ctype: Any) -> tuple[int, int, bool, bool]:

@@ -69,15 +69,19 @@ make_struct(cwj_library_frame *frame, int k, cwj_struct_layout *layout, cwj_slot
 /* The stride of an array's axis in elements. For an axis of one element, or an array of none, it is a contiguous
  * array's, because libraries check leading dimensions. */
 static npy_int64
-stride_of(PyArrayObject *array, int axis, cwj_order order)
+stride_of(const cwj_library_frame *frame, int of, int axis)
 {
     npy_int64 natural = 1;
-    int ndim = PyArray_NDIM(array);
+    PyObject *given = cwj_library_given(frame, of);
+    PyArrayObject *array = (PyArrayObject *)(given != NULL ? given : frame->made[of]);
+    if (array == NULL) {
+        return 0;
+    }
     if (PyArray_DIM(array, axis) > 1 && PyArray_SIZE(array) > 0) {
         return PyArray_STRIDE(array, axis) / PyArray_ITEMSIZE(array);
     }
-    bool fortran = order == CWJ_ORDER_F;
-    int from = fortran ? 0 : axis + 1, to = fortran ? axis : ndim;
+    bool fortran = frame->function->parameters[of].order == CWJ_ORDER_F;
+    int from = fortran ? 0 : axis + 1, to = fortran ? axis : PyArray_NDIM(array);
     for (int d = from; d < to; d++) {
         npy_int64 length = PyArray_DIM(array, d) > 0 ? PyArray_DIM(array, d) : 1;
         if (__builtin_mul_overflow(natural, length, &natural)) {
@@ -85,16 +89,6 @@ stride_of(PyArrayObject *array, int axis, cwj_order order)
         }
     }
     return natural;
-}
-
-static int
-fill_stride(cwj_library_frame *frame, int k)
-{
-    const cwj_parameter *parameter = &frame->function->parameters[k];
-    PyObject *given = cwj_library_given(frame, parameter->of);
-    PyArrayObject *array = (PyArrayObject *)(given != NULL ? given : frame->made[parameter->of]);
-    cwj_order order = frame->function->parameters[parameter->of].order;
-    return put_integer(frame, k, array == NULL ? 0 : stride_of(array, parameter->axis, order));
 }
 
 static int
@@ -148,7 +142,8 @@ cwj_library_fill(cwj_library_frame *frame)
         }
     }
     for (int k = 0; k < function->nparameters; k++) { /* last, as they need the outputs */
-        if (function->parameters[k].role == CWJ_STRIDE && fill_stride(frame, k) < 0) {
+        const cwj_parameter *p = &function->parameters[k];
+        if (p->role == CWJ_STRIDE && put_integer(frame, k, stride_of(frame, p->of, p->axis)) < 0) {
             return -1;
         }
     }

@@ -122,18 +122,12 @@ cwj_library_pack_borrowed(const cwj_library_frame *frame, const cwj_parameter *p
 }
 
 /* C gives objects away. One in an output that nothing ends may instead lie in memory that C got from the caller. */
-static bool
-is_gift(const cwj_library_frame *frame, const cwj_parameter *p)
-{
-    return p->owner == CWJ_OWNER_CALLEE &&
-           (p->layout->free != NULL || p == &frame->function->result ||
-            !cwj_library_gets_memory(frame->function));
-}
-
 static PyObject *
 pack_handle(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *at)
 {
-    if (at->p != NULL && is_gift(frame, p)) {
+    if (at->p != NULL && p->owner == CWJ_OWNER_CALLEE &&
+        (p->layout->free != NULL || p == &frame->function->result ||
+         !cwj_library_gets_memory(frame->function))) {
         return pack_gift(frame, p, at);
     }
     void *pointer = at->p;

@@ -61,33 +61,17 @@ cwj_library_refuse_number(const cwj_library_frame *frame, int k, cwj_fit fit, Py
     return -1;
 }
 
-/* Appends ", n is 3 by argument a" to *text, which becomes NULL if this fails. */
-static void
-append_source(const cwj_library_frame *frame, int symbol, PyObject **text)
-{
-    PyObject *name = PyTuple_GET_ITEM(frame->function->symbols, symbol);
-    int source = frame->sources[symbol];
-    long long value = frame->symbols[symbol];
-    PyUnicode_AppendAndDel(text,
-                           source < 0 || source >= frame->function->nparameters
-                               ? PyUnicode_FromFormat(", %U is %lld", name, value)
-                               : PyUnicode_FromFormat(", %U is %lld by argument %U", name, value,
-                                                      cwj_library_name(frame, source)));
-}
-
 PyObject *
 cwj_library_text_of_dim(const cwj_library_frame *frame, const cwj_dim *dim)
 {
-    PyObject *text = cwj_ask_python("cwrapjit.library.expressions", "shown", "(O)", dim->given);
-    for (int i = 0; text != NULL && i < dim->count; i++) {
-        const cwj_dim_step *step = &dim->steps[i];
-        bool known = step->op != CWJ_DIM_SYMBOL;
-        for (int k = 0; k < i; k++) {
-            known |= dim->steps[k].op == CWJ_DIM_SYMBOL && dim->steps[k].value == step->value;
-        }
-        if (!known) {
-            append_source(frame, (int)step->value, &text);
-        }
+    const cwj_library_function *function = frame->function;
+    PyObject *values = PyList_New(0);
+    for (int s = 0; s < function->nsymbols; s++) {
+        int k = frame->sources[s];
+        bool has_source = k >= 0 && k < function->nparameters;
+        cwj_list_add(&values, Py_BuildValue("(LO)", (long long)frame->symbols[s],
+                                            has_source ? cwj_library_name(frame, k) : Py_None));
     }
-    return text;
+    return cwj_ask_python("cwrapjit.library.expressions", "explained", "(OON)", dim->given,
+                          function->symbols, values);
 }

@@ -140,21 +140,12 @@ list_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64
     return list;
 }
 
-static PyObject *
-struct_in(const cwj_passed *passed, const void *value)
-{
-    void *memory;
-    PyObject *made = cwj_instance_empty(passed->layout, &memory);
-    if (made != NULL) {
-        memcpy(memory, value, ((cwj_instance *)made)->layout->size);
-    }
-    return made;
-}
-
 PyObject *
 cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64 *symbols,
              cwj_slot *slot, PyObject **root)
 {
+    PyObject *made;
+    void *memory;
     if (passed->crossing == CWJ_CROSS_NUMBER) {
         return number_in(passed->type, slot);
     }
@@ -176,7 +167,10 @@ cwj_cross_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_
     case CWJ_CROSS_INSTANCE:
         return instance_in(passed, slot->p);
     case CWJ_CROSS_STRUCT:
-        return struct_in(passed, slot->p);
+        if ((made = cwj_instance_empty(passed->layout, &memory)) != NULL) {
+            memcpy(memory, slot->p, ((cwj_instance *)made)->layout->size);
+        }
+        return made;
     default:
         return passed->converter != NULL ? cwj_function_at(passed->converter, slot->p, NULL)
                                          : cwj_pointer_around(kind->pointer_type, slot->p,

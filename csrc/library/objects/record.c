@@ -68,26 +68,20 @@ around_record(cwj_struct_layout *layout, PyObject *object, const record *given, 
     return copy;
 }
 
-/* Returns the number of members that the class takes by position, or -1 with an exception set. */
-static Py_ssize_t
-count_members(PyObject *cls)
-{
-    PyObject *all = PyObject_GetAttrString(cls, "__match_args__");
-    Py_ssize_t count = all == NULL ? -1 : PyObject_Size(all);
-    Py_XDECREF(all);
-    return count;
-}
-
 static PyObject *
 of_tuple(const cwj_struct_layout *layout, PyObject *tuple, bool written, PyObject **fault)
 {
-    Py_ssize_t count = written ? 0 : count_members(layout->cls), given = PyTuple_GET_SIZE(tuple);
-    if (count == given && !written) {
-        return PyObject_Call(layout->cls, tuple, NULL);
-    }
     if (written) {
         *fault = PyUnicode_FromString("tuple: C may write there, and that would be lost");
-    } else if (count >= 0) {
+        return NULL;
+    }
+    PyObject *all = PyObject_GetAttrString(layout->cls, "__match_args__");
+    Py_ssize_t count = all == NULL ? -1 : PyObject_Size(all), given = PyTuple_GET_SIZE(tuple);
+    Py_XDECREF(all);
+    if (count == given) {
+        return PyObject_Call(layout->cls, tuple, NULL);
+    }
+    if (count >= 0) {
         *fault = PyUnicode_FromFormat("a tuple of length %zd for %zd members", given, count);
     }
     return NULL;

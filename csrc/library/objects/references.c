@@ -253,13 +253,6 @@ put_entries(cwj_instance *owner, const char *to, PyObject *entries, const char *
     return status;
 }
 
-/* True if the owner's pointers may lead to memory that is freed with it, or that has no entry. */
-static bool
-owns_more(const cwj_instance *owner)
-{
-    return owner == NULL || owner->memory == NULL || owner->layout->free != NULL;
-}
-
 static int
 copy_into(cwj_instance *owner, const char *to, PyObject *source, const char *from, size_t size,
           bool by_object, cwj_sharing sharing)
@@ -271,7 +264,9 @@ copy_into(cwj_instance *owner, const char *to, PyObject *source, const char *fro
     int status = entries == NULL || (!by_object && forget(owner, to, size) < 0)
                      ? -1
                      : put_entries(owner, to, entries, from, size, by_object);
-    if (status == 0 && sharing != CWJ_SHARES_NOTHING && giver != owner && owns_more(giver)) {
+    /* Its pointers may lead to memory that is freed with it, or that has no entry. */
+    bool owns_more = giver == NULL || giver->memory == NULL || giver->layout->free != NULL;
+    if (status == 0 && sharing != CWJ_SHARES_NOTHING && giver != owner && owns_more) {
         key = make_key(to, source);
         entry = make_entry(source, sharing == CWJ_IS_A_COPY ? Py_True : Py_None);
         status = key == NULL || entry == NULL ? -1 : put_entry(owner, key, entry);

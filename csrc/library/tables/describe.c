@@ -141,14 +141,6 @@ read_container(cwj_parameter *p, PyObject *given, const char *who)
                             given);
 }
 
-static int
-read_symbol(cwj_parameter *p, PyObject *symbol, PyObject *symbols)
-{
-    bool is_named = PyUnicode_GET_LENGTH(symbol) > 0;
-    p->symbol = is_named ? cwj_symbol_index(symbols, symbol) : -1;
-    return is_named && p->symbol < 0 ? -1 : 0;
-}
-
 /* most: the number of parameters. Only results have the last three attributes. */
 static int
 describe_parameter(const cwj_library_function *self, cwj_parameter *p, PyObject *given,
@@ -171,11 +163,13 @@ describe_parameter(const cwj_library_function *self, cwj_parameter *p, PyObject 
     }
     p->bytes = PyUnicode_CompareWithASCIIString(encoding, "bytes") == 0;
     p->encoding = p->bytes || PyUnicode_GET_LENGTH(encoding) == 0 ? NULL : Py_NewRef(encoding);
+    bool is_named = PyUnicode_GET_LENGTH(symbol) > 0;
+    p->symbol = is_named ? cwj_symbol_index(symbols, symbol) : -1;
     p->name = Py_NewRef(name);
     p->cls = Py_NewRef(cls);
     p->library = library == Py_None ? NULL : Py_NewRef(library);
     return (p->role == CWJ_CALLBACK && read_known(p, who) < 0) ||
-                   read_container(p, container, who) < 0 || read_symbol(p, symbol, symbols) < 0 ||
+                   read_container(p, container, who) < 0 || (is_named && p->symbol < 0) ||
                    cwj_read_type(p, type, descr, who) < 0 ||
                    cwj_dims_read(&p->dims, &p->ndim, dims, symbols, who) < 0 ||
                    read_bound(p, bound, most, who) < 0 ||

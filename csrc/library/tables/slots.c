@@ -169,15 +169,6 @@ cwj_scalar_refuse(cwj_fit fit, const cwj_library_type *type, PyObject *object, c
 
 /* ---- to Python --------------------------------------------------------------------- */
 
-static PyObject *
-numpy_scalar(const cwj_library_type *type, const cwj_slot *slot)
-{
-    PyArray_Descr *descr = PyArray_DescrFromType(type->typenum);
-    PyObject *scalar = descr == NULL ? NULL : PyArray_Scalar((void *)slot, descr, NULL);
-    Py_XDECREF(descr);
-    return scalar;
-}
-
 PyObject *
 cwj_scalar_object(const cwj_library_type *type, const cwj_slot *slot)
 {
@@ -190,8 +181,13 @@ cwj_scalar_object(const cwj_library_type *type, const cwj_slot *slot)
     if (type->kind == 'i' && type->native) {
         return PyLong_FromLongLong(slot->i);
     }
-    return type->kind == 'f' && type->native ? PyFloat_FromDouble(slot->d)
-                                             : numpy_scalar(type, slot);
+    if (type->kind == 'f' && type->native) {
+        return PyFloat_FromDouble(slot->d);
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType(type->typenum);
+    PyObject *scalar = descr == NULL ? NULL : PyArray_Scalar((void *)slot, descr, NULL);
+    Py_XDECREF(descr);
+    return scalar;
 }
 
 PyObject *
