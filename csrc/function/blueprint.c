@@ -3,6 +3,7 @@
 #include "function/blueprint.h"
 
 #include "base/tuples.h"
+#include "function/spec_parts.h"
 
 static PyObject *freeze(PyObject *value);
 
@@ -54,27 +55,18 @@ freeze(PyObject *value)
 PyObject *
 cwj_blueprint_new(const cwj_arguments *arguments)
 {
-#define ROW(name) {#name, arguments->name},
-    const struct {
-        const char *name;
-        PyObject *value;
-    } rows[] = {CWJ_POSITIONAL(ROW) CWJ_BY_KEYWORD(ROW)};
-#undef ROW
-    size_t nrows = sizeof(rows) / sizeof(rows[0]);
-    Py_ssize_t count = 0, at = 0;
-    for (size_t i = 0; i < nrows; i++) {
-        count += rows[i].value != NULL && rows[i].value != arguments->Ccode_slice_eval;
+    PyObject *given = cwj_arguments_given(arguments), *definition = NULL, *name, *value;
+    Py_ssize_t at = 0, count = 0;
+    if (given != NULL && (arguments->Ccode_slice_eval == NULL ||
+                          PyDict_DelItemString(given, "Ccode_slice_eval") == 0)) {
+        definition = PyTuple_New(2 * PyDict_GET_SIZE(given));
     }
-    PyObject *definition = PyTuple_New(2 * count);
-    for (size_t i = 0; i < nrows && definition != NULL; i++) {
-        PyObject *value = rows[i].value;
-        if (value == NULL || value == arguments->Ccode_slice_eval) {
-            continue;
-        }
-        cwj_tuple_fill(&definition, at++, PyUnicode_InternFromString(rows[i].name));
+    while (definition != NULL && PyDict_Next(given, &at, &name, &value)) {
+        cwj_tuple_fill(&definition, count++, Py_NewRef(name));
         if (definition != NULL) {
-            cwj_tuple_fill(&definition, at++, freeze(value));
+            cwj_tuple_fill(&definition, count++, freeze(value));
         }
     }
+    Py_XDECREF(given);
     return definition;
 }

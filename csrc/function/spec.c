@@ -122,13 +122,10 @@ cwj_spec_new(PyObject *module, PyObject *header, const cwj_arguments *arguments)
         return NULL;
     }
     spec->texts = PyList_New(0);
-    spec->tuples = PyList_New(0);
-    if (spec->texts == NULL || spec->tuples == NULL ||
-        fill_spec(spec, module, header, arguments) < 0) {
+    if (spec->texts == NULL || fill_spec(spec, module, header, arguments) < 0) {
         cwj_spec_free(spec);
         return NULL;
     }
-    Py_CLEAR(spec->tuples);
     return spec;
 }
 
@@ -140,7 +137,7 @@ cwj_spec_free(cwj_spec *spec)
         tj_signature_clear(&spec->signature);
         cwj_arena_clear(&spec->arena);
         Py_XDECREF(spec->texts);
-        Py_XDECREF(spec->tuples);
+        Py_XDECREF(spec->windows);
         Py_XDECREF(spec->records);
         PyMem_Free(spec);
     }

@@ -46,7 +46,7 @@ typedef struct cwj_spec {
     tj_spec tj;             /* points into the other members */
     cwj_arena arena;        /* arrays, file names */
     PyObject *texts;        /* owned list of the str objects whose UTF-8 is borrowed */
-    PyObject *tuples;       /* owned list of tuples during parsing; NULL: done */
+    PyObject *windows;      /* owned: what cwrapjit/_arguments.py returned for windows=; NULL: none */
     PyObject *records;      /* owned: collects the structs of dtypes during parsing; NULL: none */
     tj_signature signature; /* names and dims, if a signature string gave them */
     const char *qualname;   /* "innerlib.inner" */

@@ -1,7 +1,8 @@
-/* spec_parts.c: takes texts, names and tuples from arguments of a definition: see spec_parts.h. */
+/* spec_parts.c: takes texts and names from arguments of a definition: see spec_parts.h. */
 #include "function/spec_parts.h"
 
 #include "base/errors.h"
+#include "base/tuples.h"
 
 const char *
 cwj_take_text(cwj_spec *spec, PyObject *text, size_t *length)
@@ -72,14 +73,15 @@ cwj_take_name(cwj_spec *spec, PyObject *name, const char *what)
 }
 
 PyObject *
-cwj_take_tuple(cwj_spec *spec, PyObject *object, const char *what)
+cwj_arguments_given(const cwj_arguments *arguments)
 {
-    if (!cwj_is_sequence(object)) {
-        cwj_refuse_type(spec->who, what, "a tuple or list", object);
-        return NULL;
+    PyObject *dict = PyDict_New();
+#define ADD(name)                                               \
+    if (arguments->name != NULL) {                              \
+        cwj_dict_put(&dict, #name, Py_NewRef(arguments->name)); \
     }
-    PyObject *tuple = PySequence_Tuple(object);
-    int status = tuple == NULL ? -1 : PyList_Append(spec->tuples, tuple);
-    Py_XDECREF(tuple);
-    return status < 0 ? NULL : tuple;
+    CWJ_POSITIONAL(ADD)
+    CWJ_BY_KEYWORD(ADD)
+#undef ADD
+    return dict;
 }

@@ -9,11 +9,13 @@
 
 /* spec_operands.c: reads names, roles and dims. */
 int cwj_take_operands(cwj_spec *spec, const cwj_arguments *arguments);
+/* Sets the dims of an operand to those in a tuple that cwrapjit/_arguments.py has checked. */
+int cwj_read_dims(cwj_spec *spec, tj_operand *operand, PyObject *dims);
+/* Returns the operands for that module: a new reference. */
+PyObject *cwj_describe_operands(const cwj_spec *spec);
 /* spec_dims.c: reads the computed dims of outputs; call it after cwj_take_operands(). */
 int cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims);
 void cwj_clear_output_dims(cwj_spec *spec);
-/* spec_operands.c: reads the dims of one operand. `what` names it in messages: "prototype_input for 'a'". */
-int cwj_take_shape(cwj_spec *spec, tj_operand *operand, PyObject *shape, const char *what);
 /* spec_types.c: reads type sets and their bodies. */
 int cwj_take_typesets(cwj_spec *spec, PyObject *slice_eval);
 /* spec_records.c: reads a type that is a structured dtype; when all are read, takes the text of their structs. */
@@ -23,13 +25,6 @@ int cwj_finish_records(cwj_spec *spec);
 int cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments);
 /* Returns Function.windows; new reference. */
 PyObject *cwj_describe_windows(const cwj_spec *spec);
-/* spec_borders.c: reads the elements outside the array, for the window of operand k. `what` names the argument. */
-int cwj_take_border(cwj_spec *spec, tj_window *window, PyObject *value, const char *what);
-int cwj_take_fill(cwj_spec *spec, int k, tj_window *window, PyObject *value, const char *what);
-int cwj_check_border(const cwj_spec *spec, int k, const tj_window *window);
-const char *cwj_border_name(int border);
-/* Returns cval in the first type set's type; new reference. */
-PyObject *cwj_fill_value(const cwj_spec *spec, int k);
 /* spec_extras.c: reads extra arguments. */
 int cwj_take_extras(cwj_spec *spec, PyObject *extra_args);
 
@@ -45,11 +40,5 @@ const char *cwj_take_name(cwj_spec *spec, PyObject *name, const char *what);
 /* True if text is a str that Python code may use as a name. */
 int cwj_is_name(PyObject *text);
 
-static inline int
-cwj_is_sequence(PyObject *object)
-{
-    return PyTuple_Check(object) || PyList_Check(object);
-}
-
-/* Returns a tuple or list as a tuple, borrowed until the spec is complete; NULL with an exception set. */
-PyObject *cwj_take_tuple(cwj_spec *spec, PyObject *object, const char *what);
+/* Returns a dict of the arguments that were passed after the name, without options: a new reference. */
+PyObject *cwj_arguments_given(const cwj_arguments *arguments);
