@@ -1,19 +1,26 @@
-"""Reads arguments of function() that are Python's containers: prototypes, windows, output_dims, extra_args.
+"""Reads arguments of function() that are containers: prototypes, types, windows, output_dims, extra_args.
 
 The results are tuples of names and numbers, which C copies (csrc/function/spec_*.c). `what` is a place in an
 argument, for messages: "prototype_input for 'a'"."""
 
 from __future__ import annotations
 
+import functools
 import keyword
 import operator
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from cwrapjit._imports import load
+
 _Shape: TypeAlias = tuple[int | str, ...]
 _Operand: TypeAlias = tuple[str, int, _Shape]  # name, role, dims
+_Type: TypeAlias = tuple[int, int, str, str | None, str | None]  # the members of tj_type, in their order
+# A part of the name of the body's file, the body, types for pickles, types.
+_Set: TypeAlias = tuple[str, str, Any, tuple[_Type, ...]]
 # The shape, the border as in abi.h, axes, steps, the name of cval in messages, and cval for each type set: a
 # number, or the bytes of a date; None: zeros.
 _Window: TypeAlias = tuple[_Shape, int, tuple[int, ...], tuple[int, ...], str, "tuple[Any, ...] | None"]
@@ -25,6 +32,15 @@ _MOST_INT = 2**31 - 1
 _MOST_SIZE = 2**63 - 1
 _BORDERS = "reflect", "nearest", "wrap", "mirror", "constant"  # in the order of abi.h
 _CONSTANT = _BORDERS.index("constant")
+# C types of numbers, by kind and size in bytes.
+CTYPES = {
+    **{f"i{n}": f"npy_int{8 * n}" for n in (1, 2, 4, 8)},
+    **{f"u{n}": f"npy_uint{8 * n}" for n in (1, 2, 4, 8)},
+    **{"b1": "_Bool", "f2": "cwj_half", "f4": "npy_float32", "f8": "npy_float64"},
+    **{"c8": "npy_complex64", "c16": "npy_complex128", "m8": "npy_int64", "M8": "npy_int64"},
+    f"f{np.dtype('g').itemsize}": "npy_longdouble",
+    f"c{np.dtype('G').itemsize}": "npy_clongdouble",
+}
 _OF_SCIPY = {"grid-mirror": "reflect", "grid-wrap": "wrap", "grid-constant": "constant"}  # its other names
 
 
@@ -71,6 +87,8 @@ class _Reader:
         if not _is_sequence(shape):
             more = "; one dim is written ('n',)" if isinstance(shape, str) else ""
             raise self.wrong(f"{what} must be a tuple of dims, such as ('n', 3), not {_type(shape)}{more}")
+        if not shape:
+            return ()
         if len(shape) > _MOST_DIMS:
             raise self.bad(f"{what} has {len(shape)} dims; NumPy has at most {_MOST_DIMS}")
         return tuple(self._dim(f"{what}: dim {axis}", dim) for axis, dim in enumerate(tuple(shape)))
@@ -101,16 +119,18 @@ class _Reader:
 # ---- operands --------------------------------------------------------------------------------------
 
 
-def _output_shapes(read: _Reader, given: Any, updates: bool) -> tuple[bool, tuple[Any, ...]]:
+def _output_shapes(read: _Reader, given: dict[str, Any]) -> tuple[bool, tuple[Any, ...]]:
     """Returns whether there is one output, and the shapes; none if inputs are updated instead."""
-    if given is None or given is ...:
-        if updates:
+    prototype = given.get("prototype_output")
+    if prototype is None:
+        updated = [given.get(called) for called in ("args_inout", "args_shared")]
+        if any(isinstance(names, (tuple, list)) and names for names in updated):
             return False, ()
         raise read.wrong(
             "prototype_output is required: () for a scalar, ('n',) for a vector, a tuple of such shapes for "
-            f"several outputs{'; got None' if given is None else ''}"
+            f"several outputs{'; got None' if 'prototype_output' in given else ''}"
         )
-    shapes = read.items("prototype_output", given)
+    shapes = read.items("prototype_output", prototype)
     several = bool(shapes) and _is_sequence(shapes[0])
     for i, shape in enumerate(shapes):
         if _is_sequence(shape) != several:
@@ -133,7 +153,7 @@ def _input_names(read: _Reader, given: Sequence[Any]) -> list[str]:
 
 def _set_roles(read: _Reader, roles: dict[str, int], called: str, given: Any, role: int) -> None:
     """Gives `role` to the inputs that the argument `called` names."""
-    for i, name in enumerate(() if given is None else read.items(called, given)):
+    for i, name in enumerate(read.items(called, given)):
         if read.name(f"{called}[{i}]", name) not in roles:
             raise read.bad(f"{called}[{i}] is '{name}', which is not in args_input")
         if roles[name] == role:
@@ -147,9 +167,7 @@ def operands(who: str, given: dict[str, Any]) -> tuple[bool, tuple[_Operand, ...
     """Returns whether there is one output, and the operands."""
     read = _Reader(who)
     names, shapes = (read.items(what, given.get(what, ())) for what in ("args_input", "prototype_input"))
-    inout, shared = given.get("args_inout"), given.get("args_shared")
-    updates = any(isinstance(updated, (tuple, list)) and len(updated) > 0 for updated in (inout, shared))
-    is_one, outputs = _output_shapes(read, given.get("prototype_output", ...), updates)
+    is_one, outputs = _output_shapes(read, given)
     if len(names) + len(outputs) > _MOST_OPERANDS:
         raise read.bad(f"{len(names) + len(outputs)} inputs and outputs; at most {_MOST_OPERANDS}")
     roles = dict.fromkeys(_input_names(read, names), _IN)
@@ -159,8 +177,9 @@ def operands(who: str, given: dict[str, Any]) -> tuple[bool, tuple[_Operand, ...
         name: read.shape(f"prototype_input for '{name}'", shape)
         for name, shape in zip(names, shapes, strict=True)
     }
-    _set_roles(read, roles, "args_inout", inout, _INOUT)
-    _set_roles(read, roles, "args_shared", shared, _SHARED)
+    for called, role in ("args_inout", _INOUT), ("args_shared", _SHARED):
+        if given.get(called) is not None:
+            _set_roles(read, roles, called, given[called], role)
     all_operands = [(name, roles[name], inputs[name]) for name in names]
     for i, shape in enumerate(outputs):
         name = "output" if is_one else f"output{i}"
@@ -188,6 +207,148 @@ def output_dims(who: str, known: Sequence[_Operand], given: Any) -> tuple[tuple[
         if not isinstance(text, str):
             raise read.wrong(f"output_dims['{name}'] must be a str, such as {example}, not {_type(text)}")
     return tuple(given.items())
+
+
+# ---- types -----------------------------------------------------------------------------------------
+
+# NumPy 1 converts these to one type of the family.
+_FAMILIES = frozenset(
+    (
+        *(np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger),
+        *(np.inexact, np.floating, np.complexfloating, np.flexible, np.character),
+    )
+)
+_SAME = {np.dtype("q").num: np.dtype("l").num, np.dtype("Q").num: np.dtype("L").num}  # the same in C
+_LAST_NUMBER = np.dtype("e").num
+_SWAPPED = "<" if sys.byteorder == "big" else ">"
+_LABELS = {
+    "b": "bool",
+    "O": "object",
+    "S": "bytes",
+    "U": "str",
+    "V": "void",
+    "M": "datetime64",
+    "m": "timedelta64",
+}
+_WORDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}  # before the number of bits
+
+
+def _label(dtype: np.dtype[Any]) -> str:
+    """Returns "float64", like dtype.name, but "S5" for strings of five bytes."""
+    kind, size = dtype.kind, dtype.itemsize
+    if kind in _WORDS:
+        return f"{_WORDS[kind]}{8 * size}"
+    if kind in "SUV" and size > 0:
+        return f"{kind}{size // 4 if kind == 'U' else size}"
+    return _LABELS[kind] + (dtype.str[3:] if kind in "mM" else "")
+
+
+@functools.cache
+def _basic(dtype: np.dtype[Any]) -> _Type:
+    number, size, label = _SAME.get(dtype.num, dtype.num), dtype.itemsize, _label(dtype)
+    unit = dtype.str[1:] if dtype.kind in "mM" and "[" in label else None
+    return number, size, label, CTYPES.get(f"{dtype.kind}{size}"), unit
+
+
+_QUICK = {np.dtype(code).type: _basic(np.dtype(code)) for code in "?bBhHilILefdFD"} | {
+    float: _basic(np.dtype("d"))
+}
+
+
+class _Types(_Reader):
+    """Reads the keys of Ccode_slice_eval: what np.dtype() accepts, for all operands, or tuples of that."""
+
+    def __init__(self, who: str, name: str, operands: Sequence[_Operand]) -> None:
+        super().__init__(who)
+        self._name = name
+        self._operands = operands
+        self.records: Any = None  # for structured dtypes
+
+    def _dtype(self, key: Any) -> np.dtype[Any]:
+        if key is None:  # which NumPy converts to float64
+            raise self.wrong("Ccode_slice_eval: None is not a type")
+        if isinstance(key, type) and key in _FAMILIES:
+            raise self.wrong(f"Ccode_slice_eval: {key!r} is a family of types; name one of them")
+        try:
+            dtype: np.dtype[Any] = np.dtype(key)
+            return dtype
+        except (TypeError, ValueError, SyntaxError):
+            raise self.wrong(f"Ccode_slice_eval: {key!r} is not a dtype") from None
+
+    def _type(self, key: Any) -> tuple[Any, _Type]:
+        """Returns the type for pickles, and for C."""
+        dtype = self._dtype(key)
+        if dtype.byteorder == _SWAPPED:
+            fault = "has the other byte order than this machine; C code needs the native one"
+            raise self.wrong(f"Ccode_slice_eval: {key!r} {fault}")
+        if dtype.names is not None or dtype.subdtype is not None:
+            if self.records is None:
+                self.records = load("cwrapjit._records").Records(self._who, self._name)
+            own, literal, label, ctype = self.records.take(dtype, key)
+            return own, (dtype.num, dtype.itemsize, label, ctype, literal)
+        if dtype.num > _LAST_NUMBER:
+            raise self.wrong(f"Ccode_slice_eval: no C code can work on dtype {key!r}")
+        one = _basic(dtype)
+        return one[2], one
+
+    def _check_units(self, types: Sequence[_Type], key: Any) -> None:
+        """In a type set, all datetimes have a unit, or an input sets the unit of the call for all."""
+        free = [k for k, one in enumerate(types) if one[2] in ("datetime64", "timedelta64")]
+        if free and any("64[" in one[2] for one in types):
+            fault = 'either all datetimes must have a unit, such as "M8[ns]", or none of them'
+            raise self.bad(f"Ccode_slice_eval: of the key {key!r} {fault}")
+        if free and all(self._operands[k][1] == _OUT for k in free):
+            fault = 'tells the unit of an output; wanted one, such as "M8[ns]"'
+            raise self.bad(f"Ccode_slice_eval: no input of the key {key!r} {fault}")
+
+    def set(self, key: Any, body: Any) -> _Set:
+        count = len(self._operands)
+        if isinstance(key, tuple) and len(key) != count:
+            wanted = f"wanted {count}, one for each input and output"
+            raise self.bad(f"Ccode_slice_eval: the key {key!r} has {len(key)} types; {wanted}")
+        read = [self._type(one) for one in (key if isinstance(key, tuple) else (key,))]
+        shown = tuple([own for own, _ in read])
+        label = ",".join([one[2] for _, one in read])
+        types = tuple([one for _, one in (read if len(read) == count else read * count)])
+        if "64" in label and ("date" in label or "delta" in label):
+            self._check_units(types, key)
+        if not isinstance(body, str):
+            raise self.wrong(f"Ccode_slice_eval: the body for {label} must be a str, not {_type(body)}")
+        return label, body, shown[0] if len(shown) == 1 else shown, types
+
+
+def typesets(
+    who: str, name: str, operands: Sequence[_Operand], given: dict[str, Any]
+) -> tuple[str | None, list[_Set]]:
+    """Returns the text of the structs of dtypes, and the type sets."""
+    read, sets = None, given.get("Ccode_slice_eval")
+    if not isinstance(sets, dict) or not sets:
+        raise _refuse_sets(who, given)
+    found: list[_Set] = []
+    for key, body in tuple(sets.items()):  # NumPy may run Python code on a key
+        one = _QUICK.get(key) if isinstance(key, type) else None
+        if one is not None and isinstance(body, str):  # the usual case
+            new = one[2], body, one[2], (one,) * len(operands)
+        else:
+            read = read or _Types(who, name, operands)
+            new = read.set(key, body)
+        for other in found:
+            if other[3] == new[3]:
+                label = new[3][0][2]
+                raise ValueError(
+                    f"{who}: Ccode_slice_eval has the same types twice: {key!r} is {label} again"
+                )
+        found.append(new)
+    return read.records.text if read is not None and read.records is not None else None, found
+
+
+def _refuse_sets(who: str, given: dict[str, Any]) -> Exception:
+    sets = given.get("Ccode_slice_eval")
+    if isinstance(sets, dict):
+        return ValueError(f"{who}: Ccode_slice_eval is empty: no type set at all")
+    got = _type(sets) if "Ccode_slice_eval" in given else "absent"
+    wanted = 'a dict of types and C texts, such as {np.float64: "..."}'
+    return TypeError(f"{who}: Ccode_slice_eval must be {wanted}, not {got}")
 
 
 # ---- windows ---------------------------------------------------------------------------------------
@@ -321,7 +482,7 @@ def windows(
 def describe_window(window: _Window, label: str, fill: bytes | None) -> dict[str, Any]:
     """Returns the item of f.windows. fill: cval as a value of the type `label`."""
     shape, border, axes, steps, *_ = window
-    shown = {"window": shape, "border": _BORDERS[border], "axes": axes, "window_steps": steps}
+    shown: dict[str, Any] = {"window": shape, "border": _BORDERS[border], "axes": axes, "window_steps": steps}
     if border == _CONSTANT:
         shown["cval"] = 0 if fill is None else _number(np.frombuffer(fill, label, 1)[0])
     return shown

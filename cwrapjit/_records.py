@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from cwrapjit._arguments import CTYPES
 from cwrapjit._words import KEYWORDS
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -17,15 +18,6 @@ _WORDS = KEYWORDS | set("asm typeof bool true false NULL offsetof".split())
 _DEEPEST = 32
 # Characters that a label must not contain, as it appears in comments, strings and file names of C text.
 _UNSAFE = re.compile(r'[^ -~]|["\\*?]')
-# C types of numbers, by kind and size in bytes; _leaf() handles all other types.
-_NUMBERS = {
-    **{f"i{n}": f"npy_int{8 * n}" for n in (1, 2, 4, 8)},
-    **{f"u{n}": f"npy_uint{8 * n}" for n in (1, 2, 4, 8)},
-    **{"b1": "_Bool", "f2": "cwj_half", "f4": "npy_float32", "f8": "npy_float64"},
-    **{"c8": "npy_complex64", "c16": "npy_complex128", "m8": "npy_int64", "M8": "npy_int64"},
-    f"f{np.dtype('g').itemsize}": "npy_longdouble",
-    f"c{np.dtype('G').itemsize}": "npy_clongdouble",
-}
 
 
 class Records:
@@ -38,8 +30,8 @@ class Records:
         self._key: object = None
         self._structs: dict[str, tuple[str, int]] = {}  # expression of the dtype -> C name and alignment
 
-    def take(self, dtype: np.dtype[Any], key: object) -> tuple[str, str, str]:
-        """Returns an expression for the dtype, a label, and the name of its struct."""
+    def take(self, dtype: np.dtype[Any], key: object) -> tuple[np.dtype[Any], str, str, str]:
+        """Returns a copy of the dtype, an expression for it, a label, and the name of its struct."""
         self._key = key
         if dtype.subdtype is not None:
             self._refuse("no array has a subarray as its dtype: its dims belong into the prototype")
@@ -48,9 +40,10 @@ class Records:
         except _NotWritten as error:
             self._refuse(str(error))
         ctype, _ = self._struct(dtype, "")
-        if eval(written, {"__name__": __name__, "dtype": np.dtype}) != dtype:
+        own: np.dtype[Any] = eval(written, {"__name__": __name__, "dtype": np.dtype})
+        if own != dtype:
             self._refuse(f"as {written} it is another one")
-        return written, _UNSAFE.sub("_", str(dtype)), ctype
+        return own, written, _UNSAFE.sub("_", str(dtype)), ctype
 
     def _refuse(self, why: str) -> NoReturn:
         raise TypeError(f"{self._who}: Ccode_slice_eval: {self._key!r} has no struct in C: {why}")
@@ -103,7 +96,7 @@ class Records:
             return ("char" if dtype.kind == "S" else "unsigned char"), (dtype.itemsize,), 1
         if dtype.kind == "U":
             return "npy_uint32", (dtype.itemsize // 4,), dtype.alignment
-        ctype_of_number = _NUMBERS.get(f"{dtype.kind}{dtype.itemsize}")
+        ctype_of_number = CTYPES.get(f"{dtype.kind}{dtype.itemsize}")
         if ctype_of_number is None:
             self._refuse(f"{_the_field(path)}is {dtype}, which C has no type for")
         return ctype_of_number, (), dtype.alignment

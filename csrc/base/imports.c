@@ -4,9 +4,17 @@
 static PyObject *
 import(const char *name)
 {
-    PyObject *imports = PyImport_ImportModule("cwrapjit._imports"); /* always imported */
-    PyObject *module = imports == NULL ? NULL : PyObject_CallMethod(imports, "load", "s", name);
-    Py_XDECREF(imports);
+    PyObject *key = PyUnicode_FromString(name),
+             *module = key == NULL ? NULL : PyImport_GetModule(key);
+    if (module != NULL) { /* quick; if another thread is importing the module, this waits */
+        Py_SETREF(module, PyImport_ImportModuleLevelObject(key, NULL, NULL, Py_None, 0));
+        Py_XSETREF(module, module == NULL ? NULL : PyImport_GetModule(key));
+    } else if (!PyErr_Occurred()) {
+        PyObject *imports = PyImport_ImportModule("cwrapjit._imports"); /* always imported */
+        module = imports == NULL ? NULL : PyObject_CallMethod(imports, "load", "O", key);
+        Py_XDECREF(imports);
+    }
+    Py_XDECREF(key);
     return module;
 }
 

@@ -108,7 +108,7 @@ fill_spec(cwj_spec *spec, PyObject *module, PyObject *header, const cwj_argument
                    cwj_take_operands(spec, arguments) < 0 ||
                    cwj_take_output_dims(spec, arguments->output_dims) < 0 ||
                    cwj_take_extras(spec, arguments->extra_args) < 0 ||
-                   cwj_take_typesets(spec, arguments->Ccode_slice_eval) < 0 ||
+                   cwj_take_typesets(spec, arguments) < 0 ||
                    cwj_take_windows(spec, arguments) < 0 || take_pieces(spec, header, arguments) < 0
                ? -1
                : 0;
@@ -138,7 +138,7 @@ cwj_spec_free(cwj_spec *spec)
         cwj_arena_clear(&spec->arena);
         Py_XDECREF(spec->texts);
         Py_XDECREF(spec->windows);
-        Py_XDECREF(spec->records);
+        Py_XDECREF(spec->sets);
         PyMem_Free(spec);
     }
 }

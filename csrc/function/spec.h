@@ -47,7 +47,7 @@ typedef struct cwj_spec {
     cwj_arena arena;        /* arrays, file names */
     PyObject *texts;        /* owned list of the str objects whose UTF-8 is borrowed */
     PyObject *windows;      /* owned: what cwrapjit/_arguments.py returned for windows=; NULL: none */
-    PyObject *records;      /* owned: collects the structs of dtypes during parsing; NULL: none */
+    PyObject *sets;         /* owned: the type sets, as cwrapjit/_arguments.py describes them */
     tj_signature signature; /* names and dims, if a signature string gave them */
     const char *qualname;   /* "innerlib.inner" */
     const char *who;        /* "innerlib.inner()", the start of messages */

@@ -16,11 +16,8 @@ PyObject *cwj_describe_operands(const cwj_spec *spec);
 /* spec_dims.c: reads the computed dims of outputs; call it after cwj_take_operands(). */
 int cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims);
 void cwj_clear_output_dims(cwj_spec *spec);
-/* spec_types.c: reads type sets and their bodies. */
-int cwj_take_typesets(cwj_spec *spec, PyObject *slice_eval);
-/* spec_records.c: reads a type that is a structured dtype; when all are read, takes the text of their structs. */
-int cwj_take_record(cwj_spec *spec, tj_type *type, PyArray_Descr *descr, PyObject *key);
-int cwj_finish_records(cwj_spec *spec);
+/* spec_types.c: reads type sets and their bodies; call it after cwj_take_operands(). */
+int cwj_take_typesets(cwj_spec *spec, const cwj_arguments *arguments);
 /* spec_windows.c: reads the inputs that are windows; call it after the operands and type sets are read. */
 int cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments);
 /* Returns Function.windows; new reference. */

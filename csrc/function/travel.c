@@ -9,55 +9,16 @@
 
 /* ---- description --------------------------------------------------------- */
 
-/* Returns the type's label, such as "float64"; for a structured dtype, which no label describes, the dtype. */
-static PyObject *
-describe_type(const cwj_function_object *self, int set, int operand)
-{
-    const tj_type *type = &self->spec->tj.typesets[set].types[operand];
-    bool is_record = type->type_num == NPY_VOID && type->dtype != NULL;
-    PyArray_Descr *descr = self->runtime.descrs[set * self->spec->tj.noperands + operand];
-    return is_record && descr != NULL ? Py_NewRef((PyObject *)descr)
-                                      : PyUnicode_FromString(type->label);
-}
-
-/* True if the key was one type for all operands: the name of the body's file then ends in " float64>". */
-static bool
-is_one_for_all(const tj_typeset *set)
-{
-    size_t length = strlen(set->body.file), label = strlen(set->types[0].label);
-    return length > label + 1 && set->body.file[length - label - 2] == ' ' &&
-           strncmp(&set->body.file[length - label - 1], set->types[0].label, label) == 0;
-}
-
-static PyObject *
-describe_key(const cwj_function_object *self, int set)
-{
-    int count = self->spec->tj.noperands;
-    if (is_one_for_all(&self->spec->tj.typesets[set])) {
-        return describe_type(self, set, 0);
-    }
-    PyObject *key = PyTuple_New(count);
-    for (int k = 0; k < count && key != NULL; k++) {
-        cwj_tuple_fill(&key, k, describe_type(self, set, k));
-    }
-    return key;
-}
-
-/* Returns (types, body). */
-static PyObject *
-describe_set(const cwj_function_object *self, int set)
-{
-    const tj_piece *piece = &self->spec->tj.typesets[set].body;
-    return Py_BuildValue("(Ns#)", describe_key(self, set), piece->text, (Py_ssize_t)piece->length);
-}
-
+/* Returns ((types, body), ...). */
 static PyObject *
 describe_sets(const cwj_function_object *self)
 {
     int count = self->spec->tj.ntypesets;
     PyObject *sets = PyTuple_New(count);
     for (int t = 0; t < count && sets != NULL; t++) {
-        cwj_tuple_fill(&sets, t, describe_set(self, t));
+        PyObject *set = PyList_GET_ITEM(self->spec->sets, t);
+        cwj_tuple_fill(&sets, t,
+                       PyTuple_Pack(2, PyTuple_GET_ITEM(set, 2), PyTuple_GET_ITEM(set, 1)));
     }
     return sets;
 }
