@@ -325,7 +325,8 @@ def typesets(
     if not isinstance(sets, dict) or not sets:
         raise _refuse_sets(who, given)
     found: list[_Set] = []
-    for key, body in tuple(sets.items()):  # NumPy may run Python code on a key
+    # Copied, as NumPy may run Python code on a key. Without memory, CPython 3.11 crashes in items().
+    for key, body in zip([*sets], [*sets.values()], strict=True):
         one = _QUICK.get(key) if isinstance(key, type) else None
         if one is not None and isinstance(body, str):  # the usual case
             new = one[2], body, one[2], (one,) * len(operands)
