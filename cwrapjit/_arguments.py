@@ -187,26 +187,29 @@ def operands(who: str, given: dict[str, Any]) -> tuple[bool, tuple[_Operand, ...
     return is_one, tuple(all_operands)
 
 
-def output_dims(who: str, known: Sequence[_Operand], given: Any) -> tuple[tuple[str, str], ...]:
-    """Returns the items of output_dims: names of dims that only outputs have, and expressions."""
-    read = _Reader(who)
+def output_dims(
+    who: str, known: Sequence[_Operand], given: Any
+) -> list[tuple[str, str, list[tuple[int, int | str]]]]:
+    """Returns the items of output_dims: a dim that only outputs have, the expression, and its steps."""
+    read, read_dims = _Reader(who), []
     example = '"n*(n-1)/2"'
     if not isinstance(given, dict):
         wanted = f'a dict of names and expressions, such as {{"m": {example}}}'
         raise read.wrong(f"output_dims must be {wanted}, not {_type(given)}")
+    of_inputs = {dim: name for name, role, dims in reversed(known) if role != _OUT for dim in dims}
     for name, text in given.items():
         read.name("output_dims: a name", name)
-        having = [operand for operand in known if name in operand[2]]
-        inputs = [operand for operand in having if operand[1] != _OUT]
-        if inputs:
+        if name in of_inputs:
             raise read.bad(
-                f"output_dims: '{name}' is a dimension of the input '{inputs[0][0]}', which sets it"
+                f"output_dims: '{name}' is a dimension of the input '{of_inputs[name]}', which sets it"
             )
-        if not having:
+        if not any(name in dims for _, _, dims in known):
             raise read.bad(f"output_dims: no output has a dimension '{name}'")
         if not isinstance(text, str):
             raise read.wrong(f"output_dims['{name}'] must be a str, such as {example}, not {_type(text)}")
-    return tuple(given.items())
+        steps = load("cwrapjit._lengths").parse(who, f"output_dims['{name}']", text, of_inputs)
+        read_dims.append((name, text, steps))
+    return read_dims
 
 
 # ---- types -----------------------------------------------------------------------------------------

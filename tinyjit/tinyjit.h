@@ -222,7 +222,7 @@ typedef struct tj_typeset {
 typedef struct tj_dim_step {
     int op;
     ptrdiff_t value;
-    const char *name; /* CWJ_DIM_SYMBOL: borrowed from the operand that has the dim */
+    const char *name; /* CWJ_DIM_SYMBOL: a dim of an input */
 } tj_dim_step;
 
 /* A dim of outputs whose length is computed from dims of inputs. */
@@ -230,7 +230,7 @@ typedef struct tj_output_dim {
     const char *name;
     const char *text; /* "n*(n-1)/2" */
     int nsteps;
-    tj_dim_step *steps; /* owned: tj_output_dim_clear() */
+    const tj_dim_step *steps;
 } tj_output_dim;
 
 typedef struct tj_extra {
@@ -298,15 +298,6 @@ typedef struct tj_signature {
 tj_status tj_signature_parse(const char *text, size_t length, tj_signature *signature,
                              tj_error *error);
 void tj_signature_clear(tj_signature *signature);
-
-/* ---- computed dims ----------------------------------------------------- */
-
-/* Parses a C integer expression over the named dims of the spec's inputs. It may use constants, ?: || && ==
- * != < <= > >= << >> + - * / % ! parentheses, min(a, b) and max(a, b). Fills steps and nsteps. On a syntax
- * error, returns TJ_BAD_SIGNATURE with the position of the error. */
-tj_status tj_output_dim_parse(const tj_spec *spec, const char *text, size_t length,
-                              tj_output_dim *dim, tj_error *error);
-void tj_output_dim_clear(tj_output_dim *dim);
 
 /* ---- emitting ---------------------------------------------------------- */
 

@@ -133,7 +133,6 @@ void
 cwj_spec_free(cwj_spec *spec)
 {
     if (spec != NULL) {
-        cwj_clear_output_dims(spec); /* they borrow names of the signature */
         tj_signature_clear(&spec->signature);
         cwj_arena_clear(&spec->arena);
         Py_XDECREF(spec->texts);

@@ -1,45 +1,44 @@
-/* spec_dims.c: reads output_dims={"m": "n*(n-1)/2"}, the computed lengths of outputs. */
+/* spec_dims.c: reads output_dims={"m": "n*(n-1)/2"}, the computed lengths of outputs, as cwrapjit/_arguments.py
+ * returns them. */
 #include "function/spec_parts.h"
 
-#include "base/errors.h"
-
 static int
-take_dim(cwj_spec *spec, tj_output_dim *dim, PyObject *name, PyObject *text)
+read_step(cwj_spec *spec, tj_dim_step *step, PyObject *item)
 {
-    size_t length = 0;
-    tj_error error;
-    dim->name = cwj_take_text(spec, name, NULL);
-    dim->text = dim->name == NULL ? NULL : cwj_take_text(spec, text, &length);
-    const char *what =
-        dim->text == NULL ? NULL : cwj_arena_format(&spec->arena, "output_dims['%s']", dim->name);
-    if (what == NULL) {
+    PyObject *value;
+    if (!PyArg_ParseTuple(item, "iO:step", &step->op, &value)) {
         return -1;
     }
-    tj_error_init(&error);
-    tj_status status = tj_output_dim_parse(&spec->tj, dim->text, length, dim, &error);
-    if (status != TJ_OK) {
-        cwj_raise_at(spec->who, what, &error, text);
+    if (PyUnicode_Check(value)) {
+        step->name = cwj_take_text(spec, value, NULL);
+    } else {
+        step->value = PyLong_AsSsize_t(value);
     }
-    tj_error_clear(&error);
-    return status == TJ_OK ? 0 : -1;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
-/* items: a tuple of pairs of str. */
 static int
-take_items(cwj_spec *spec, PyObject *items)
+read_dim(cwj_spec *spec, tj_output_dim *dim, PyObject *item)
 {
-    Py_ssize_t count = PyTuple_GET_SIZE(items);
-    tj_output_dim *dims = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_output_dim));
-    spec->tj.output_dims = dims;
-    for (Py_ssize_t i = 0; i < count && dims != NULL; i++) {
-        PyObject *name, *text;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(items, i), "UU:output_dims", &name, &text) ||
-            take_dim(spec, &dims[i], name, text) < 0) {
+    PyObject *name, *text, *steps;
+    if (!PyArg_ParseTuple(item, "UUO!:output_dim", &name, &text, &PyList_Type, &steps)) {
+        return -1;
+    }
+    Py_ssize_t count = PyList_GET_SIZE(steps);
+    tj_dim_step *list = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_dim_step));
+    dim->name = list == NULL ? NULL : cwj_take_text(spec, name, NULL);
+    dim->text = dim->name == NULL ? NULL : cwj_take_text(spec, text, NULL);
+    if (dim->text == NULL) {
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (read_step(spec, &list[i], PyList_GET_ITEM(steps, i)) < 0) {
             return -1;
         }
-        spec->tj.noutput_dims++;
     }
-    return dims == NULL ? -1 : 0;
+    dim->steps = list;
+    dim->nsteps = (int)count;
+    return 0;
 }
 
 int
@@ -50,15 +49,15 @@ cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims)
     }
     PyObject *items = cwj_ask_python("cwrapjit._arguments", "output_dims", "(sNO)", spec->who,
                                      cwj_describe_operands(spec), output_dims);
-    int status = items == NULL ? -1 : take_items(spec, items);
+    Py_ssize_t count = items == NULL ? 0 : PyList_GET_SIZE(items);
+    tj_output_dim *dims =
+        items == NULL ? NULL : cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_output_dim));
+    int status = dims == NULL ? -1 : 0;
+    for (Py_ssize_t i = 0; i < count && status == 0; i++) {
+        status = read_dim(spec, &dims[i], PyList_GET_ITEM(items, i));
+    }
+    spec->tj.output_dims = dims;
+    spec->tj.noutput_dims = status == 0 ? (int)count : 0;
     Py_XDECREF(items);
     return status;
-}
-
-void
-cwj_clear_output_dims(cwj_spec *spec)
-{
-    for (int i = 0; i < spec->tj.noutput_dims; i++) {
-        tj_output_dim_clear((tj_output_dim *)&spec->tj.output_dims[i]);
-    }
 }

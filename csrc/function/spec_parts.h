@@ -15,7 +15,6 @@ int cwj_read_dims(cwj_spec *spec, tj_operand *operand, PyObject *dims);
 PyObject *cwj_describe_operands(const cwj_spec *spec);
 /* spec_dims.c: reads the computed dims of outputs; call it after cwj_take_operands(). */
 int cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims);
-void cwj_clear_output_dims(cwj_spec *spec);
 /* spec_types.c: reads type sets and their bodies; call it after cwj_take_operands(). */
 int cwj_take_typesets(cwj_spec *spec, const cwj_arguments *arguments);
 /* spec_windows.c: reads the inputs that are windows; call it after the operands and type sets are read. */
