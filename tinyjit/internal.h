@@ -369,6 +369,10 @@ tj_status tj_compile_sources(tj_environment *environment, const tj_names *names,
 tj_status tj_check_values(const tj_environment *environment, const tj_piece *source,
                           tj_messages *messages, tj_error *error);
 
+/* Reads the lines of an object that lies in memory. Borrows shown; else like tj_lines_new(). */
+tj_status tj_lines_read(int fd, const char *shown, const tj_anchor *anchors, tj_lines **lines,
+                        tj_error *error);
+
 /* Compiles the input of tj_compile() or, if text is NULL, of tj_compile_sources(), to an object with debugging data. */
 tj_status tj_compile_to_file(const tj_environment *environment, const char *text, int fd,
                              tj_error *error);
@@ -533,6 +537,7 @@ bool tj_build_write(const tj_build *build, bool hides, tj_text *text);
 tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework *files,
                            double seconds, bool (*given_up)(void *context), void *context,
                            tj_error *error);
-/* Loads an object that tj_object_look() accepted and finds the symbol. The caller then owns *unit. */
+/* Loads an object that tj_object_look() accepted and finds the symbol. The caller then owns *unit, and *lines, which
+ * are NULL if they cannot be read. */
 tj_status tj_build_load(const tj_build *build, const tj_object *object, tj_unit **unit,
-                        const void **address, tj_error *error);
+                        tj_lines **lines, const void **address, tj_error *error);

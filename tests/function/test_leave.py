@@ -102,6 +102,20 @@ def run(case: str, **options: Any) -> str:
     return python(code, timeout=300, **options).stdout
 
 
+NO_PRESSES = """
+def left(call, *words):
+    text = None
+    try:
+        with cwrapjit.deadline(0.02):
+            call()
+    except TimeoutError as error:
+        text = str(error)
+    for word in ("left at the deadline of 0.02 s", *words):
+        assert text is not None and word in text, (word, text)
+
+presser.kill()
+"""
+
 FRONT_ENDS = {
     "function": """
         f = cwrapjit.vectorize(SPIN + "double f(double x) { return twice(x); }")
@@ -228,6 +242,31 @@ def test_ctrl_c_leaves_a_loop(front_end: str, debug: str) -> None:
     if debug:
         case = "cwrapjit.config.debug = True\n" + case
     run(f"TESTS = {os.path.dirname(os.path.dirname(__file__))!r}\n{case}")
+
+
+@pytest.mark.row("S08")
+@pytest.mark.compiler("the cc tier's code")
+def test_the_line_in_optimized_code() -> None:
+    """It comes from a table that the system's compiler writes."""
+    run(f"""
+        {textwrap.indent(NO_PRESSES, " " * 8).strip()}
+        sys.path.insert(0, {os.path.dirname(os.path.dirname(__file__))!r})
+        from graph_types import DBL, TemplateOp
+        spin = "static void spin(void)\\n{{\\n    volatile int zero = 0;\\n    while (!zero);\\n}}\\n"
+        f = cwrapjit.vectorize(spin + "double f(double x) {{ if (x > 5) spin(); return 2 * x; }}")
+        k = cwrapjit.ElementwiseKernel("T x", "T y", "y = x;\\nvolatile T *at = &y;\\nwhile (*at > 5);", "k")
+        assert k(ones).tolist() == [1, 1, 1]
+        op = TemplateOp(code="if (%(x)s > 5) spin(); %(z)s = %(x)s + %(y)s;")
+        op.c_support_code = lambda: spin
+        x, y = DBL("x"), DBL("y")
+        g = cwrapjit.link([x, y], op(x, y))
+        assert f.wait() and k.wait() and g.wait() and (f.tier, g.tier) == ("cc", "cc")
+        for _ in range(2):
+            left(lambda: f(nines), "in <cwrapjit f source>, line 4: while (!zero);")
+            left(lambda: g(9.0, 1.0), "c_support_code>, line 4: while (!zero);")
+            left(lambda: k(nines), "line 3: while (*at > 5);")
+        assert f(ones).tolist() == [2, 2, 2]
+    """)
 
 
 @pytest.mark.row("S08")
@@ -434,21 +473,6 @@ def test_a_deadline_leaves_a_loop(front_end: str, debug: str) -> None:
     if debug:
         case = "cwrapjit.config.debug = True\n" + case
     run(f"TESTS = {os.path.dirname(os.path.dirname(__file__))!r}\n" + NO_PRESSES + case)
-
-
-NO_PRESSES = """
-def left(call, *words):
-    text = None
-    try:
-        with cwrapjit.deadline(0.02):
-            call()
-    except TimeoutError as error:
-        text = str(error)
-    for word in ("left at the deadline of 0.02 s", *words):
-        assert text is not None and word in text, (word, text)
-
-presser.kill()
-"""
 
 
 @pytest.mark.row("S09")

@@ -230,8 +230,18 @@ tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework
     return status;
 }
 
+static void read_lines(const tj_build *build, const tj_object *object, const tj_unit *unit,
+                       tj_lines **lines)
+{
+    const tj_anchor anchors[] = {{"cwj_check", tj_unit_symbol(unit, "cwj_check")}, {NULL, NULL}};
+    tj_error error;
+    tj_error_init(&error);
+    tj_lines_read(object->fd, build->text, anchors, lines, &error);
+    tj_error_clear(&error);
+}
+
 tj_status tj_build_load(const tj_build *build, const tj_object *object, tj_unit **unit,
-                        const void **address, tj_error *error)
+                        tj_lines **lines, const void **address, tj_error *error)
 {
     *unit = NULL;
     tj_status status = tj_load_object(build->environment, object, unit, error);
@@ -243,6 +253,8 @@ tj_status tj_build_load(const tj_build *build, const tj_object *object, tj_unit 
     if (status) {
         tj_unit_free(*unit);
         *unit = NULL;
+    } else {
+        read_lines(build, object, *unit, lines);
     }
     return status;
 }

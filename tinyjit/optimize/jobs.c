@@ -34,6 +34,7 @@ struct tj_job {
     char *failure; /* owned */
     tj_messages messages; /* owned: the compiler's messages about the text */
     tj_unit *unit; /* owned: the code of a job that is ready */
+    tj_lines *lines; /* owned: of that code, or NULL */
     char *told; /* owned: the report of a job that explains */
     tj_job *next; /* the next in the queue */
 };
@@ -136,6 +137,7 @@ static void lock(void)
 /* Frees a job; the owner of the last share calls it, without the lock. */
 static void destroy(tj_job *job)
 {
+    tj_lines_free(job->lines);
     tj_unit_free(job->unit);
     tj_build_clear(&job->build);
     tj_free(job->failure);
@@ -181,6 +183,7 @@ static bool leave_queue(tj_job *job)
 /* The result of a job. */
 typedef struct tj_outcome {
     tj_unit *unit; /* owned */
+    tj_lines *lines; /* owned, or NULL */
     const void *address;
     tj_text told; /* owned */
     tj_messages messages; /* owned */
@@ -258,15 +261,7 @@ static tj_status make_object(worker *this, bool narrow, tj_object *object, tj_ou
     object->keeps_state = this->job->build.keeps_state;
     object->calls_fma = !narrow && tj_compiler_calls_fma(this->job->build.text);
     object->libm = tj_build_uses_libm(&this->job->build);
-    if (status)
-        return status;
-    status = tj_object_look(object, &outcome->error);
-    if (status == TJ_COMPILE_FAILED && this->job->build.kind == TJ_JOB_EXPLAIN) {
-        tj_error_clear(&outcome->error); /* an object with line information, which is not loaded */
-        tj_error_init(&outcome->error);
-        status = TJ_OK;
-    }
-    return status;
+    return status ? status : tj_object_look(object, &outcome->error);
 }
 
 /* Makes code. If it fuses, which would give other bits, compiles again without the instruction sets that allow it; on
@@ -285,7 +280,8 @@ static tj_status make_code(worker *this, tj_outcome *outcome)
         status = tj_explain(build->environment, this->files.said, &object, &outcome->told,
                             &outcome->error);
     else if (!status)
-        status = tj_build_load(build, &object, &outcome->unit, &outcome->address, &outcome->error);
+        status = tj_build_load(build, &object, &outcome->unit, &outcome->lines, &outcome->address,
+                               &outcome->error);
     tj_object_clear(&object);
     return status;
 }
@@ -303,7 +299,9 @@ static void publish(tj_job *job, tj_status status, tj_outcome *outcome)
         return;
     }
     job->unit = outcome->unit;
+    job->lines = outcome->lines;
     outcome->unit = NULL;
+    outcome->lines = NULL;
     job->told = tj_text_take(&outcome->told);
     if (job->ready)
         job->ready(job->context, outcome->address);
@@ -326,6 +324,7 @@ static void do_job(worker *this)
     this->job = NULL;
     bool last = --job->shares == 0;
     unlock();
+    tj_lines_free(outcome.lines);
     tj_unit_free(outcome.unit);
     tj_messages_clear(&outcome.messages);
     tj_text_clear(&outcome.told);

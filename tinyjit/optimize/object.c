@@ -272,7 +272,7 @@ static Elf64_Rela relocation_at(const reader *this, const Elf64_Shdr *section, u
     return one;
 }
 
-/* Checks the relocations of one section. libtcc skips those of debugging data. */
+/* Checks the relocations of one section. */
 static tj_status check_relocations(const reader *this, const Elf64_Shdr *section)
 {
     if (!is_relocations(this, section))
@@ -292,17 +292,15 @@ static tj_status check_relocations(const reader *this, const Elf64_Shdr *section
     return TJ_OK;
 }
 
-#if defined(__x86_64__)
-
-/* Moves an addend that libtcc ignores to the place itself, to whose value libtcc adds. */
+/* Moves an addend that libtcc ignores to the place itself, to whose value libtcc adds. Compilers for arm64 use none. */
 static void move_addend(unsigned char *bytes, uint64_t place, uint64_t relocation)
 {
     Elf64_Rela one;
     uint32_t value;
     int64_t taken;
     memcpy(&one, bytes + relocation, sizeof one);
-    if (!is_by_table((uint32_t)ELF64_R_TYPE(one.r_info), &taken) || one.r_addend < INT16_MIN ||
-        one.r_addend > INT16_MAX)
+    if (THIS_MACHINE != EM_X86_64 || !is_by_table((uint32_t)ELF64_R_TYPE(one.r_info), &taken) ||
+        one.r_addend < INT16_MIN || one.r_addend > INT16_MAX)
         return;
     memcpy(&value, bytes + place, sizeof value);
     value += (uint32_t)(one.r_addend - taken);
@@ -311,8 +309,16 @@ static void move_addend(unsigned char *bytes, uint64_t place, uint64_t relocatio
     memcpy(bytes + relocation, &one, sizeof one);
 }
 
+static bool is_debug(const reader *this, const Elf64_Shdr *section)
+{
+    const char *name = string_at(this, &this->names, section->sh_name);
+    return name && !(section->sh_flags & SHF_ALLOC) &&
+           (starts_with(name, ".debug") || starts_with(name, ".rela.debug"));
+}
+
 /* Instructions with a constant at their end have an addend that differs from libtcc's: gcc uses them to load
- * two addresses into one vector. Invalid entries are left to tj_object_check(). */
+ * two addresses into one vector. Debugging data becomes sections that libtcc skips, as it would relocate it wrongly.
+ * Invalid entries are left to tj_object_check(). */
 void tj_object_settle(unsigned char *bytes, size_t size)
 {
     reader this = {.bytes = bytes, .size = size};
@@ -320,6 +326,10 @@ void tj_object_settle(unsigned char *bytes, size_t size)
         return;
     for (size_t i = 1; i < this.header.e_shnum; i++) {
         Elf64_Shdr section = section_at(&this, i);
+        if (is_debug(&this, &section)) {
+            section.sh_type = SHT_NULL;
+            memcpy(bytes + this.header.e_shoff + i * sizeof section, &section, sizeof section);
+        }
         if (section.sh_type != SHT_RELA || !is_inside(&this, section.sh_offset, section.sh_size) ||
             !is_relocations(&this, &section))
             continue;
@@ -332,17 +342,6 @@ void tj_object_settle(unsigned char *bytes, size_t size)
     }
 }
 
-#else
-
-/* Does nothing, because compilers use no such addends on this machine. */
-void tj_object_settle(unsigned char *bytes, size_t size)
-{
-    (void)bytes;
-    (void)size;
-}
-
-#endif
-
 /* ---- checking each section --------------------------------------------------- */
 
 static tj_status check_section(const reader *this, size_t i, tj_object *object)
@@ -354,6 +353,8 @@ static tj_status check_section(const reader *this, size_t i, tj_object *object)
     if (section.sh_type == SHT_NOBITS ? section.sh_size > MOST_BYTES
                                       : !is_inside(this, section.sh_offset, section.sh_size))
         return refuse(this, "a section leads outside");
+    if (section.sh_type == SHT_NULL)
+        return TJ_OK; /* libtcc skips it */
     if (section.sh_type == SHT_RELA)
         return check_relocations(this, &section);
     if (section.sh_type == SHT_REL || section.sh_type == SHT_DYNAMIC)

@@ -332,7 +332,7 @@ static void set_options(TCCState *state, const tj_environment *environment, bool
     tcc.tcc_set_options(state, "-nostdlib -nostdinc -std=c11 -Wall "
                                "-Werror=implicit-function-declaration");
     if (output == TCC_OUTPUT_OBJ)
-        tcc.tcc_set_options(state, "-g");
+        tcc.tcc_set_options(state, "-gdwarf-4");
     tcc.tcc_set_output_type(state, output);
     if (whole_files)
         add_folders_of_texts(state, environment);

@@ -1,8 +1,9 @@
 /* lines.c: finds the source line of a machine instruction.
  *
- * libtcc keeps no debugging data of code that it makes in memory. A text whose lines are needed is therefore
- * compiled again, to an object with such data (stabs) in a file in memory. The machine code is the same, so
- * offsets are the same, and the known address of one function gives the addresses of all.
+ * Objects of the system's compiler have a table of lines (DWARF 4), which is kept with their code. libtcc keeps none of
+ * code that it makes in memory. A text whose lines are needed is therefore compiled again, to an object with such a
+ * table in a file in memory. The machine code is the same, so offsets are the same, and the known address of one
+ * function gives the addresses of all.
  *
  * One list holds the lines of the whole process, because code calls other code: C callbacks, functions of
  * other libraries. */
@@ -12,44 +13,19 @@
 #include "os/elf.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* The line of the code from `offset` up to the next mark. */
-typedef struct mark {
-    size_t offset; /* bytes into the code */
-    size_t order; /* of two marks at the same place the later one applies */
-    int file;     /* index of files */
-    int line;
-} mark;
 
 struct tj_lines {
     const char *code; /* borrowed: the unit's first instruction */
     size_t size;      /* size of the code in bytes */
-    mark *marks;      /* owned; sorted */
-    size_t nmarks;
-    tj_words files; /* owned */
-    char *shown; /* owned, or NULL */
+    unsigned char *table; /* owned: .debug_line, with offsets into the code for its addresses */
+    size_t bytes;
+    const char *shown; /* `copied`, or borrowed; NULL: unknown */
+    char *copied; /* owned, or NULL */
     tj_lines *next;
 };
 
 static tj_lines *known; /* guarded by the compile lock */
-
-/* An entry of .stab. */
-typedef struct stab {
-    uint32_t name; /* bytes into .stabstr */
-    uint8_t type;
-    uint8_t other;
-    uint16_t line;
-    uint32_t value;
-} stab;
-
-enum {
-    STAB_FUNCTION = 0x24, /* value, relocated: the start of the function */
-    STAB_LINE = 0x44,     /* value: bytes after that start */
-    STAB_FILE = 0x64,
-    STAB_OTHER_FILE = 0x84
-};
 
 /* ---- the object ------------------------------------------------------------- */
 
@@ -58,23 +34,20 @@ typedef struct traced {
     const unsigned char *bytes;
     size_t size;
     Elf64_Ehdr header;
-    Elf64_Shdr text, stabs, strings, moves, symbols, names;
+    Elf64_Shdr text, table, moves, symbols, names;
     size_t text_index;
 } traced;
 
-static bool is_inside(const traced *this, const Elf64_Shdr *section)
-{
-    return section->sh_type == SHT_NOBITS || (section->sh_offset <= this->size &&
-                                              section->sh_size <= this->size - section->sh_offset);
-}
-
+/* Returns false if the section does not lie inside the bytes. */
 static bool section_at(const traced *this, size_t i, Elf64_Shdr *section)
 {
     uint64_t offset = this->header.e_shoff + i * sizeof *section;
     if (i >= this->header.e_shnum || offset > this->size || this->size - offset < sizeof *section)
         return false;
     memcpy(section, this->bytes + offset, sizeof *section);
-    return is_inside(this, section);
+    if (section->sh_type == SHT_NOBITS)
+        section->sh_size = section->sh_offset = 0;
+    return section->sh_offset <= this->size && section->sh_size <= this->size - section->sh_offset;
 }
 
 /* Returns "" if the string is outside the table, or not terminated in it. */
@@ -99,11 +72,9 @@ static bool read_object(traced *this)
         if (!strcmp(title, ".text")) {
             this->text = section;
             this->text_index = i;
-        } else if (!strcmp(title, ".stab")) {
-            this->stabs = section;
-        } else if (!strcmp(title, ".stabstr")) {
-            this->strings = section;
-        } else if (!strcmp(title, ".rela.stab")) {
+        } else if (!strcmp(title, ".debug_line")) {
+            this->table = section;
+        } else if (!strcmp(title, ".rela.debug_line")) {
             this->moves = section;
         } else if (section.sh_type == SHT_SYMTAB) {
             this->symbols = section;
@@ -111,7 +82,7 @@ static bool read_object(traced *this)
                 return false;
         }
     }
-    return this->text.sh_size && this->stabs.sh_size && this->symbols.sh_size;
+    return this->text.sh_size && this->table.sh_size && this->symbols.sh_size;
 }
 
 static Elf64_Sym symbol_at(const traced *this, size_t i)
@@ -136,94 +107,24 @@ static bool find_function(const traced *this, const char *name, size_t *offset)
     return false;
 }
 
-/* ---- lines of the object ---------------------------------------------------- */
-
-/* A pass over .stab and over its relocations, which have the same order. */
-typedef struct walk {
-    const traced *object;
-    tj_lines *lines;
-    size_t capacity;
-    uint64_t move; /* bytes into .rela.stab */
-    size_t function;
-    int file; /* index of files; -1: none yet */
-} walk;
-
-/* Returns the relocated value of entry i, in bytes from the start of the code; 0 if it has no relocation. */
-static size_t moved_value(walk *this, size_t i)
+/* Copies the table, with its addresses. Returns false if out of memory. */
+static bool copy_table(const traced *this, tj_lines *lines)
 {
-    const Elf64_Shdr *moves = &this->object->moves;
-    uint64_t wanted = i * sizeof(stab) + offsetof(stab, value);
-    for (; this->move + sizeof(Elf64_Rela) <= moves->sh_size; this->move += sizeof(Elf64_Rela)) {
-        Elf64_Rela one;
-        memcpy(&one, this->object->bytes + moves->sh_offset + this->move, sizeof one);
-        if (one.r_offset == wanted)
-            return symbol_at(this->object, ELF64_R_SYM(one.r_info)).st_value + (size_t)one.r_addend;
-        if (one.r_offset > wanted)
-            break;
-    }
-    return 0;
-}
-
-static bool use_file(walk *this, const char *name)
-{
-    tj_words *files = &this->lines->files;
-    size_t i = 0;
-    while (i < files->count && strcmp(files->items[i], name) != 0)
-        i++;
-    if (i == files->count)
-        tj_words_add(files, name, strlen(name));
-    this->file = (int)i;
-    return !files->failed;
-}
-
-static bool add_mark(walk *this, const stab *entry)
-{
-    tj_lines *lines = this->lines;
-    if (!tj_grow(&lines->marks, lines->nmarks, &this->capacity, sizeof *lines->marks))
+    lines->bytes = this->table.sh_size;
+    lines->table = tj_alloc_zeroed(lines->bytes, 1);
+    if (!lines->table)
         return false;
-    lines->marks[lines->nmarks] =
-        (mark){this->function + entry->value, lines->nmarks, this->file, entry->line};
-    lines->nmarks++;
-    return true;
-}
-
-static bool read_entry(walk *this, const stab *entry, size_t i)
-{
-    const char *name = string_at(this->object, &this->object->strings, entry->name);
-    switch (entry->type) {
-    case STAB_FUNCTION:
-        this->function = moved_value(this, i);
-        return true;
-    case STAB_LINE:
-        return this->file < 0 || add_mark(this, entry);
-    case STAB_FILE:
-    case STAB_OTHER_FILE:
-        return !*name || use_file(this, name);
-    default:
-        return true;
+    memcpy(lines->table, this->bytes + this->table.sh_offset, lines->bytes);
+    for (uint64_t i = 0; i < this->moves.sh_size / sizeof(Elf64_Rela); i++) {
+        Elf64_Rela one;
+        memcpy(&one, this->bytes + this->moves.sh_offset + i * sizeof one, sizeof one);
+        Elf64_Sym symbol = symbol_at(this, ELF64_R_SYM(one.r_info));
+        uint64_t address = symbol.st_shndx == this->text_index
+                               ? symbol.st_value + (uint64_t)one.r_addend
+                               : UINT64_MAX / 2; /* code of another section */
+        if (one.r_offset < lines->bytes && lines->bytes - one.r_offset >= sizeof address)
+            memcpy(lines->table + one.r_offset, &address, sizeof address);
     }
-}
-
-static int compare_marks(const void *one, const void *other)
-{
-    const mark *a = one, *b = other;
-    if (a->offset != b->offset)
-        return a->offset < b->offset ? -1 : 1;
-    return a->order < b->order ? -1 : 1;
-}
-
-/* Returns false if out of memory. */
-static bool read_lines(const traced *object, tj_lines *lines)
-{
-    walk this = {.object = object, .lines = lines, .file = -1};
-    for (size_t i = 0; i < object->stabs.sh_size / sizeof(stab); i++) {
-        stab entry;
-        memcpy(&entry, object->bytes + object->stabs.sh_offset + i * sizeof entry, sizeof entry);
-        if (!read_entry(&this, &entry, i))
-            return false;
-    }
-    if (lines->nmarks)
-        qsort(lines->marks, lines->nmarks, sizeof *lines->marks, compare_marks);
     return true;
 }
 
@@ -231,7 +132,7 @@ static bool read_lines(const traced *object, tj_lines *lines)
 
 static tj_status no_lines(tj_error *error)
 {
-    return tj_fail(error, TJ_COMPILE_FAILED, "libtcc's debugging data cannot be read");
+    return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's table of lines cannot be read");
 }
 
 static tj_status read_bytes(traced *this, const tj_anchor *anchors, tj_lines *lines,
@@ -251,7 +152,7 @@ static tj_status read_bytes(traced *this, const tj_anchor *anchors, tj_lines *li
     lines->size = this->text.sh_size;
     if (!lines->code)
         return no_lines(error);
-    return read_lines(this, lines) ? TJ_OK : tj_fail_no_memory(error);
+    return copy_table(this, lines) ? TJ_OK : tj_fail_no_memory(error);
 }
 
 static tj_status read_file(int fd, const tj_anchor *anchors, tj_lines *lines, tj_error *error)
@@ -268,31 +169,40 @@ static tj_status read_file(int fd, const tj_anchor *anchors, tj_lines *lines, tj
     return status;
 }
 
+tj_status tj_lines_read(int fd, const char *shown, const tj_anchor *anchors, tj_lines **lines,
+                        tj_error *error)
+{
+    tj_lines *made = tj_alloc_zeroed(1, sizeof *made);
+    tj_status status = made ? read_file(fd, anchors, made, error) : tj_fail_no_memory(error);
+    if (status) {
+        tj_lines_free(made);
+        return status;
+    }
+    made->shown = shown;
+    tj_compile_lock();
+    made->next = known;
+    *lines = known = made;
+    tj_compile_unlock();
+    return TJ_OK;
+}
+
 tj_status tj_lines_new(const tj_environment *environment, const char *text, const char *shown,
                        const tj_anchor *anchors, tj_lines **lines, tj_error *error)
 {
     *lines = NULL;
-    tj_lines *made = tj_alloc_zeroed(1, sizeof *made);
-    int fd = tj_file_new("cwrapjit lines");
-    tj_status status;
     shown = shown ? shown : text;
-    if (!made || fd < 0 || (shown && !(made->shown = tj_copy_string(shown)))) {
-        status = tj_fail_no_memory(error);
-        goto done;
-    }
-    status = tj_compile_to_file(environment, text, fd, error);
+    char *copied = shown ? tj_copy_string(shown) : NULL;
+    int fd = tj_file_new("cwrapjit lines");
+    tj_status status = fd < 0 || (shown && !copied)
+                           ? tj_fail_no_memory(error)
+                           : tj_compile_to_file(environment, text, fd, error);
     if (status == TJ_OK)
-        status = read_file(fd, anchors, made, error);
-    if (status == TJ_OK) {
-        tj_compile_lock();
-        made->next = known;
-        *lines = known = made;
-        tj_compile_unlock();
-        made = NULL;
-    }
-done:
+        status = tj_lines_read(fd, copied, anchors, lines, error);
+    if (status == TJ_OK)
+        (*lines)->copied = copied;
+    else
+        tj_free(copied);
     tj_file_close(fd);
-    tj_lines_free(made);
     return status;
 }
 
@@ -307,10 +217,198 @@ void tj_lines_free(tj_lines *lines)
     if (*link)
         *link = lines->next;
     tj_compile_unlock();
-    tj_words_clear(&lines->files);
-    tj_free(lines->marks);
-    tj_free(lines->shown);
+    tj_free(lines->table);
+    tj_free(lines->copied);
     tj_free(lines);
+}
+
+/* ---- the table -------------------------------------------------------------- */
+
+/* A place in the table. Reading behind its end gives zeros. */
+typedef struct cursor {
+    const unsigned char *at, *end;
+} cursor;
+
+static uint64_t take(cursor *this, size_t bytes)
+{
+    uint64_t value = 0;
+    if (bytes > (size_t)(this->end - this->at)) {
+        this->at = this->end;
+        return 0;
+    }
+    memcpy(&value, this->at, bytes); /* both are little-endian */
+    this->at += bytes;
+    return value;
+}
+
+/* Returns a number of 7 bits a byte; is_signed: its highest bit is its sign. */
+static uint64_t take_number(cursor *this, bool is_signed)
+{
+    uint64_t value = 0, byte;
+    unsigned shift = 0;
+    do {
+        byte = take(this, 1);
+        value |= shift < 64 ? (byte & 0x7f) << shift : 0;
+        shift += 7;
+    } while (byte & 0x80);
+    return is_signed && (byte & 0x40) && shift < 64 ? value | UINT64_MAX << shift : value;
+}
+
+static const char *take_string(cursor *this)
+{
+    const char *string = (const char *)this->at;
+    const unsigned char *end = memchr(this->at, '\0', (size_t)(this->end - this->at));
+    this->at = end ? end + 1 : this->end;
+    return end ? string : "";
+}
+
+/* The part of the table for one source. */
+typedef struct source {
+    cursor folders, files; /* the lists of names */
+    cursor program;
+    unsigned step; /* bytes between possible addresses */
+    int line_base;
+    unsigned line_range, first_special;
+    const unsigned char *counts; /* how many numbers follow the opcodes below first_special */
+} source;
+
+/* A row of the table: the line of the code from `address` to the next row's. */
+typedef struct row {
+    uint64_t address, file, line;
+} row;
+
+/* Takes the next source. Returns false after the last one, and if it cannot be read. */
+static bool take_source(cursor *table, source *this)
+{
+    size_t bytes = take(table, 4);
+    cursor all = {table->at, table->at + bytes};
+    if (bytes == 0 || bytes > (size_t)(table->end - table->at))
+        return false;
+    table->at = all.end;
+    uint64_t version = take(&all, 2), before = take(&all, 4);
+    if (version != 4 || before > (size_t)(all.end - all.at))
+        return false;
+    this->program = (cursor){all.at + before, all.end};
+    all.end = this->program.at;
+    this->step = (unsigned)take(&all, 1);
+    take(
+        &all,
+        2); /* of processors with several operations in one instruction; whether rows are statements */
+    this->line_base = (signed char)take(&all, 1);
+    this->line_range = (unsigned)take(&all, 1);
+    this->first_special = (unsigned)take(&all, 1);
+    this->counts = all.at - 1; /* of opcode 0 */
+    if (!this->line_range || !this->first_special ||
+        this->first_special > (size_t)(all.end - all.at))
+        return false;
+    all.at = this->counts + this->first_special;
+    this->folders = all;
+    while (*take_string(&all)) {
+    }
+    this->files = all;
+    return true;
+}
+
+enum {
+    ROW = 1,
+    ADVANCE,
+    ADVANCE_LINE,
+    SET_FILE,
+    ADVANCE_AS_255 = 8,
+    ADVANCE_FIXED,
+    PROLOGUE_END,
+    EXTENDED = 0x100, /* 0, a length, and a byte that is added here */
+    END = EXTENDED + 1,
+    SET_ADDRESS
+};
+
+static void advance(const source *this, uint64_t steps, row *now)
+{
+    now->address += steps * this->step;
+}
+
+/* Takes the next opcode, and moves a row by it. Returns it; ROW for all that complete a row. */
+static unsigned take_opcode(source *this, row *now)
+{
+    cursor *at = &this->program;
+    unsigned opcode = (unsigned)take(at, 1);
+    if (opcode >= this->first_special) {
+        unsigned special = opcode - this->first_special;
+        advance(this, special / this->line_range, now);
+        now->line += (uint64_t)(this->line_base + (int)(special % this->line_range));
+        return ROW;
+    }
+    switch (opcode) {
+    case 0: {
+        uint64_t bytes = take_number(at, false);
+        cursor operands = *at;
+        at->at = bytes < (size_t)(at->end - at->at) ? at->at + bytes : at->end;
+        opcode = EXTENDED + (unsigned)take(&operands, 1);
+        if (opcode == SET_ADDRESS)
+            now->address = take(&operands, 8);
+        break;
+    }
+    case ADVANCE:
+        advance(this, take_number(at, false), now);
+        break;
+    case ADVANCE_LINE:
+        now->line += take_number(at, true);
+        break;
+    case SET_FILE:
+        now->file = take_number(at, false);
+        break;
+    case ADVANCE_AS_255:
+        advance(this, (255 - this->first_special) / this->line_range, now);
+        break;
+    case ADVANCE_FIXED:
+        now->address += take(at, 2);
+        break;
+    default:
+        for (int i = this->counts[opcode]; i > 0; i--)
+            take_number(at, false);
+    }
+    return opcode;
+}
+
+/* Looks in the rows of this source for the last one up to `address`. libtcc does not say where rows end, and omits the
+ * first if its line is 1. Returns true if it is later than *found, which becomes it. */
+static bool find_row(source *this, uint64_t address, row *found)
+{
+    static const row first = {0, 1, 1};
+    row now = first;
+    bool begun = false, better = false;
+    while (this->program.at < this->program.end) {
+        unsigned opcode = take_opcode(this, &now);
+        bool is_row = opcode == ROW || (opcode == PROLOGUE_END && !begun);
+        if (is_row && now.address <= address && now.address >= found->address) {
+            *found = now;
+            better = true;
+        }
+        begun |= is_row;
+        if (opcode == END) {
+            now = first;
+            begun = false;
+        }
+    }
+    return better;
+}
+
+/* Appends the name of the file with this number, with its folder. Returns false if there is none. */
+static bool put_name(const source *this, uint64_t number, tj_text *name)
+{
+    cursor files = this->files, folders = this->folders;
+    const char *file = "", *folder = "";
+    uint64_t of = 0;
+    for (uint64_t i = 0; i < number && files.at < files.end; i++) {
+        file = take_string(&files);
+        of = take_number(&files, false);
+        take_number(&files, false); /* the time */
+        take_number(&files, false); /* the size */
+    }
+    for (uint64_t i = 0; i < of && folders.at < this->files.at; i++)
+        folder = take_string(&folders);
+    tj_text_printf(name, "%s%s%s", folder, *folder ? "/" : "", file);
+    return *file && !name->failed;
 }
 
 /* ---- looking up ------------------------------------------------------------------ */
@@ -319,20 +417,6 @@ static bool covers(const tj_lines *lines, const void *address)
 {
     uintptr_t at = (uintptr_t)address, first = (uintptr_t)lines->code;
     return at >= first && at - first < lines->size;
-}
-
-/* Returns the mark of the code at an offset; NULL: none. */
-static const mark *find_mark(const tj_lines *lines, size_t offset)
-{
-    size_t low = 0, high = lines->nmarks;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->marks[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? NULL : &lines->marks[low - 1];
 }
 
 /* Returns true after a call instruction: E8 and an offset, or FF /2. */
@@ -359,13 +443,21 @@ static bool find_in(const tj_lines *lines, const void *address, bool is_return, 
     size_t offset = (size_t)((const char *)address - lines->code);
     if (is_return && !is_behind_call(address, offset))
         return false;
-    const mark *found = find_mark(lines, is_return ? offset - 1 : offset);
-    if (!found)
-        return false;
-    tj_messages_add(place, true, lines->files.items[found->file], found->line, "");
-    if (lines->shown && !place->failed)
+    cursor table = {lines->table, lines->table + lines->bytes};
+    source each, in = {0};
+    row found = {0};
+    tj_text name = {0};
+    while (take_source(&table, &each))
+        if (find_row(&each, is_return ? offset - 1 : offset, &found))
+            in = each;
+    bool told = found.line > 0 && found.line <= INT32_MAX && /* clang has code of line 0: of none */
+                put_name(&in, found.file, &name);
+    if (told)
+        tj_messages_add(place, true, name.data, (int)found.line, "");
+    if (told && lines->shown && !place->failed)
         tj_messages_locate_lines(place, lines->shown, strlen(lines->shown));
-    return !place->failed;
+    tj_text_clear(&name);
+    return told && !place->failed;
 }
 
 bool tj_lines_find(const void *address, bool is_return, tj_messages *place)

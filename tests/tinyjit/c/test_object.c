@@ -354,6 +354,58 @@ static void test_cut(void)
     free(object.data);
 }
 
+/* ---- lines --------------------------------------------------------------------- */
+
+/* Looks up each address of the code of f(). Returns how many have a line; *other: of these, those of line 77. */
+static int count_lines(const unsigned char *data, size_t size, int *other)
+{
+    static const char code[1000];
+    const tj_anchor anchors[] = {{"f", code}, {NULL, NULL}};
+    tj_lines *lines = NULL;
+    tj_error error;
+    int fd = memfd_create("object", 0), count = 0;
+    tj_error_init(&error);
+    *other = 0;
+    CHECK(write(fd, data, size) == (ssize_t)size);
+    tj_lines_read(fd, NULL, anchors, &lines, &error);
+    for (size_t i = 0; lines && i < sizeof code; i++) {
+        tj_messages place = {0};
+        bool found = tj_lines_find(code + i, false, &place);
+        CHECK(!found || (place.count == 1 && place.items[0].line > 0));
+        count += found;
+        *other += found && place.items[0].line == 77 && !strcmp(place.items[0].file, "a/other.c");
+        tj_messages_clear(&place);
+    }
+    tj_lines_free(lines);
+    tj_error_clear(&error);
+    close(fd);
+    return count;
+}
+
+static void test_lines(void)
+{
+    bytes object = compile_object("int f(int x)\n{\nwhile (x < 100) x *= x + 1;\n"
+                                  "#line 77 \"a/other.c\"\nreturn x / 3; }\n",
+                                  "-g1 -gdwarf-4");
+    int other, changed = 0;
+    int count = count_lines(object.data, object.size, &other);
+    CHECK(count > 10 && other > 0 && other < count);
+    const unsigned char *table = memmem(object.data, object.size, "a\0", 2);
+    uint32_t state = 1;
+    for (int round = 0; round < 3000; round++) {
+        unsigned char *data = malloc(object.size);
+        memcpy(data, object.data, object.size);
+        size_t begin = round % 2 || !table ? 0 : (size_t)(table - object.data) - 60;
+        for (uint32_t i = next_random(&state) % 3 + 1; i > 0; i--)
+            data[begin + next_random(&state) % (begin ? 150 : object.size)] =
+                (unsigned char)next_random(&state);
+        changed += count_lines(data, object.size, &other) != count;
+        free(data);
+    }
+    CHECK(changed > 100);
+    free(object.data);
+}
+
 /* ---- fused instructions ------------------------------------------------------ */
 
 static void test_fused_x86_64(void)
@@ -484,6 +536,7 @@ int main(void)
     RUN(test_changed);
     RUN(test_outside);
     RUN(test_cut);
+    RUN(test_lines);
     RUN(test_fused_x86_64);
     RUN(test_fused_aarch64);
     return check_report();
