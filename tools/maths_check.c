@@ -23,8 +23,15 @@ enum {
 
 /* ---- the functions -------------------------------------------------------------------------------- */
 
-#define LOOSE_double tjv_loose_double
-#define LOOSE_float tjv_loose_float
+/* Like vectors, but their addresses need no alignment. */
+#if TJV_LANES == 1
+typedef double LOOSE_double;
+typedef float LOOSE_float;
+#else
+typedef double LOOSE_double __attribute__((vector_size(TJV_BYTES), aligned(8), may_alias));
+typedef float LOOSE_float __attribute__((vector_size(TJV_BYTES), aligned(4), may_alias));
+#endif
+#define LANES_OF(type) (long)(sizeof(LANES_##type) / sizeof(type))
 #define RUN_1(name, type)                                                       \
     static __attribute__((noinline)) LANES_##type call_##name(LANES_##type x)   \
     {                                                                           \
@@ -33,7 +40,7 @@ enum {
     static void run_##name(const void *x, const void *y, void *result, long n)  \
     {                                                                           \
         (void)y;                                                                \
-        for (long i = 0; i < n; i += (long)(TJV_BYTES / sizeof(type)))          \
+        for (long i = 0; i < n; i += LANES_OF(type))                            \
             *(LOOSE_##type *)((type *)result + i) =                             \
                 call_##name(*(const LOOSE_##type *)((const type *)x + i));      \
     }                                                                           \
@@ -52,7 +59,7 @@ enum {
     }                                                                                         \
     static void run_##name(const void *x, const void *y, void *result, long n)                \
     {                                                                                         \
-        for (long i = 0; i < n; i += (long)(TJV_BYTES / sizeof(type)))                        \
+        for (long i = 0; i < n; i += LANES_OF(type))                                          \
             *(LOOSE_##type *)((type *)result + i) =                                           \
                 call_##name(*(const LOOSE_##type *)((const type *)x + i),                     \
                             *(const LOOSE_##type *)((const type *)y + i));                    \
@@ -114,7 +121,6 @@ static const struct {
     {"cbrt", mpfr_cbrt, NULL, -10, 10, -10, 10},
     {"erf", mpfr_erf, NULL, -6, 6, -3, 3},
     {"erfc", mpfr_erfc, NULL, -6, 28, -3, 6},
-    {"pow", NULL, mpfr_pow, 0, 20, 0.1, 10},
     {"atan2", NULL, mpfr_atan2, -5, 5, -5, 5},
     {"hypot", NULL, mpfr_hypot, -5, 5, -5, 5},
 };
@@ -429,14 +435,7 @@ static void check_double(const function *f, long count)
                                 1.57079632679489661923132169163975144L);
                 x[i] = of_bits((uint64_t)to_bits(x[i]) + (b >> 6 & 3) - 1);
             }
-            if (!strncmp(f->name, "pow", 3) && next_bits() & 1) {
-                /* results all over the range */
-                x[i] = fabs(x[i]);
-                double l = log2(x[i]);
-                if (isfinite(l) && l != 0)
-                    y[i] = (f->size == 8 ? -1080 + 2110 * uniform() : -152 + 282 * uniform()) / l;
-            }
-            if (f->arity == 2 && strncmp(f->name, "pow", 3) && next_bits() & 1)
+            if (f->arity == 2 && next_bits() & 1)
                 y[i] = ldexp(x[i], (int)(next_bits() & 63) % 60 - 30) * (1 + uniform());
             if (f->size == 4) {
                 if (next_bits() & 1 && f->arity == 1) {

@@ -267,7 +267,7 @@ SEAMS = {"csrc/base/debug/fault.c", "csrc/base/debug/room.c"}
 # Headers that compilers of other systems have, too.
 ALLOWED = {
     "csrc/library/objects/owners.c": {"search.h"},
-    "tinyjit/maths/vector.h": {"immintrin.h", "arm_neon.h"},  # of processors
+    "tinyjit/maths/lanes.h": {"immintrin.h", "arm_neon.h"},  # of processors
 }
 
 A_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\')', re.DOTALL)

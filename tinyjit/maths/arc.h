@@ -65,7 +65,7 @@ typedef struct {
 
 TJV_INLINE tjv_two tjv_in_order(tjv_double y, tjv_double x)
 {
-    tjv_long swapped = tjv_magnitude(y) > tjv_magnitude(x);
+    tjv_long swapped = TJV_MASK(tjv_magnitude(y) > tjv_magnitude(x));
     return (tjv_two){tjv_abs(tjv_select(swapped, x, y)), tjv_abs(tjv_select(swapped, y, x)),
                      swapped};
 }
@@ -74,41 +74,39 @@ TJV_INLINE tjv_two tjv_in_order(tjv_double y, tjv_double x)
 TJV_INLINE tjv_double tjv_atan2_of(tjv_two s, tjv_double y, tjv_double x)
 {
     tjv_double zero = tjv_all(0.0);
-    tjv_long middle = tjv_bits(s.more * TJV_TAN_PI_8) < tjv_bits(s.less);
+    tjv_long middle = TJV_MASK(tjv_bits(s.more * TJV_TAN_PI_8) < tjv_bits(s.less));
     tjv_pair difference = tjv_ordered_sum(-s.more, s.less), sum = tjv_ordered_sum(s.more, s.less);
     tjv_pair n = {tjv_select(middle, difference.h, s.less), tjv_select(middle, difference.l, zero)};
     tjv_pair d = {tjv_select(middle, sum.h, s.more), tjv_select(middle, sum.l, zero)};
     /* first octants: atan; then pi/2 minus that, then pi minus that */
     tjv_double count = tjv_select(middle, tjv_all(1.0), zero);
     count = tjv_select(s.swapped, 2.0 - count, count);
-    count = tjv_select(tjv_bits(x) < 0, 4.0 - count, count);
+    count = tjv_select(tjv_is_negative(x), 4.0 - count, count);
     tjv_long sign = tjv_sign(x) ^ (s.swapped & INT64_MIN);
     return tjv_flip(tjv_atan_sum(n, d, count, sign), tjv_sign(y));
 }
 
 TJV_INLINE tjv_long tjv_atan2_is_special(tjv_two s)
 {
-    return (tjv_bits(s.less) < tjv_constant_bits(0x1p-400)) |
-           (tjv_bits(s.more) > tjv_constant_bits(0x1p400));
+    return tjv_is_below(s.less, 0x1p-400) | tjv_is_above(s.more, 0x1p400);
 }
 
 TJV_RARE tjv_double tjv_atan2_special(tjv_double y, tjv_double x)
 {
     tjv_two s = tjv_in_order(y, x);
     tjv_double one = tjv_all(1.0), zero = tjv_all(0.0);
-    tjv_long nan = tjv_is_nan(y) | tjv_is_nan(x), none = tjv_bits(s.more) == 0;
-    tjv_long infinite = (tjv_bits(s.more) == TJV_INFINITY_BITS) & ~nan;
+    tjv_long nan = tjv_is_nan(y) | tjv_is_nan(x), none = tjv_is(s.more, 0.0);
+    tjv_long infinite = tjv_is(s.more, __builtin_inf()) & ~nan;
     tjv_double less =
-        tjv_select(infinite, tjv_select(tjv_bits(s.less) == TJV_INFINITY_BITS, one, zero), s.less);
+        tjv_select(infinite, tjv_select(tjv_is(s.less, __builtin_inf()), one, zero), s.less);
     less = tjv_select(nan, zero, less);
     tjv_double more = tjv_select(infinite | none | nan, one, s.more);
     /* the quotient, where it is the angle: far below 2^-30 */
-    tjv_long tiny = tjv_bits(more) - tjv_bits(less) > (INT64_C(60) << 52);
-    tjv_long quotient = tiny & ~s.swapped & (tjv_bits(x) >= 0) & (tjv_bits(less) != 0);
+    tjv_long tiny = TJV_MASK(tjv_bits(more) - tjv_bits(less) > (INT64_C(60) << 52));
+    tjv_long quotient = tiny & ~s.swapped & ~tjv_is_negative(x) & ~tjv_is(less, 0.0);
     tjv_double angle = tjv_select(quotient, less, zero) / tjv_select(quotient, more, one);
-    tjv_double scale =
-        tjv_select(tjv_bits(more) > tjv_constant_bits(0x1p300), tjv_all(0x1p-600), one);
-    scale = tjv_select(tjv_bits(more) < tjv_constant_bits(0x1p-300), tjv_all(0x1p600), scale);
+    tjv_double scale = tjv_select(tjv_is_above(more, 0x1p300), tjv_all(0x1p-600), one);
+    scale = tjv_select(tjv_is_below(more, 0x1p-300), tjv_all(0x1p600), scale);
     s.less = tjv_select(tiny, zero, less) * scale;
     s.more = more * scale;
     tjv_double result = tjv_atan2_of(s, y, x);
@@ -160,7 +158,7 @@ TJV_INLINE tjv_double tjv_asin_near(tjv_double x)
 TJV_INLINE tjv_double tjv_acos_near(tjv_double x)
 {
     tjv_pair t = tjv_asin_part(x);
-    tjv_long large = tjv_exceeds(x, 0.5), negative = tjv_bits(x) < 0;
+    tjv_long large = tjv_exceeds(x, 0.5), negative = tjv_is_negative(x);
     /* pi/2 -+ t; 2 t; pi - 2 t */
     tjv_double base =
         tjv_select(large, tjv_select(negative, tjv_all(2.0), tjv_all(0.0)), tjv_all(1.0));
@@ -226,7 +224,7 @@ TJV_INLINE tjv_double tjv_asin_light(tjv_double x)
 TJV_INLINE tjv_double tjv_acos_light(tjv_double x)
 {
     tjv_double y = tjv_asin_part_light(x).l;
-    tjv_long large = tjv_exceeds(x, 0.5), negative = tjv_bits(x) < 0;
+    tjv_long large = tjv_exceeds(x, 0.5), negative = tjv_is_negative(x);
     tjv_double base = tjv_select(negative, tjv_all(2 * TJV_PI_2_1), tjv_all(0.0));
     base = tjv_select(large, base, tjv_all(TJV_PI_2_1));
     tjv_double part = tjv_select(large, y + y, y);
@@ -239,21 +237,21 @@ TJV_BY_LIGHT(acos, tjv_exceeds(x, 1.0), 0.0)
 TJV_INLINE tjv_double tjv_atan2_light(tjv_double y, tjv_double x)
 {
     tjv_two s = tjv_in_order(y, x);
-    tjv_long middle = tjv_bits(s.more * TJV_TAN_PI_8) < tjv_bits(s.less);
+    tjv_long middle = TJV_MASK(tjv_bits(s.more * TJV_TAN_PI_8) < tjv_bits(s.less));
     tjv_double n = tjv_select(middle, s.less - s.more, s.less),
                d = tjv_select(middle, s.less + s.more, s.more);
     tjv_double angle =
         tjv_select(middle, tjv_all(TJV_PI_4_HIGH), tjv_all(0.0)) + tjv_atan_light_part(n / d);
     angle = tjv_select(s.swapped, TJV_PI_2_1 - angle, angle);
-    angle = tjv_select(tjv_bits(x) < 0, 2 * TJV_PI_2_1 - angle, angle);
+    angle = tjv_select(tjv_is_negative(x), 2 * TJV_PI_2_1 - angle, angle);
     return tjv_flip(angle, tjv_sign(y));
 }
 
 /* Sizes of floats need no care, but 0 / 0, infinities and NaN. */
 TJV_INLINE tjv_long tjv_atan2_light_is_special(tjv_double y, tjv_double x)
 {
-    tjv_long more = tjv_bits(tjv_in_order(y, x).more);
-    return (more == 0) | (more >= TJV_INFINITY_BITS);
+    tjv_double more = tjv_in_order(y, x).more;
+    return tjv_is(more, 0.0) | tjv_is_infinite_or_nan(more);
 }
 
 TJV_RARE tjv_double tjv_atan2_light_special(tjv_double y, tjv_double x)

@@ -127,9 +127,9 @@ static size_t find(const char *name)
 const void *tj_maths_function(const char *name)
 {
 #if defined(__x86_64__)
-    return (set() >= AVX2 ? tj_maths_fma_alone : tj_maths_sse2_alone)[find(name)];
+    return (set() >= AVX2 ? tj_maths_one : tj_maths_sse2_one)[find(name)];
 #else
-    return tj_maths_neon_alone[find(name)];
+    return tj_maths_one[find(name)];
 #endif
 }
 

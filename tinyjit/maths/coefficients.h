@@ -85,28 +85,6 @@
     0x1.55557a0eb8a15p-1, \
     0x1.995ecd383e219p-2, \
     0x1.31e1298e30bfp-2
-#define TJV_2_3_HIGH 0x1.5555555555555p-1
-#define TJV_2_3_LOW 0x1.5555555555555p-55
-/* LOG_LONG: error below 2^-68 */
-#define TJV_LOG_LONG \
-    0x1.9999999999d1ap-2, \
-    0x1.249249230955dp-2, \
-    0x1.c71c7990ccbdcp-3, \
-    0x1.7453ee1b1f30dp-3, \
-    0x1.40271637d53bdp-3
-#define TJV_CENTRE_BELOW 0x1.9p-1
-#define TJV_LOG_BELOW_HIGH -0x1.f991c6cb3cp-3
-#define TJV_LOG_BELOW_LOW 0x1.90d04cd7cc834p-44
-#define TJV_CENTRE_ABOVE 0x1.48p0
-#define TJV_LOG_ABOVE_HIGH 0x1.fb9186d5e4p-3
-#define TJV_LOG_ABOVE_LOW -0x1.d572aab993c87p-47
-/* LOG_POWF: error below 2^-44 */
-#define TJV_LOG_POWF \
-    0x1.555555561d92fp-1, \
-    0x1.999996ab11f11p-2, \
-    0x1.2494113700342p-2, \
-    0x1.c62b4eb8aacaap-3, \
-    0x1.91126251ba35dp-3
 /* SIN: error below 2^-57 */
 #define TJV_SIN \
     -0x1.5555555555548p-3, \

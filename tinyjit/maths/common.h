@@ -35,9 +35,62 @@ TJV_INLINE tjv_long tjv_sign(tjv_double x)
     return tjv_bits(x) & INT64_MIN;
 }
 
+/* Masks: comparisons of bits raise no flag, and x and y above 0 have the order of their bits. */
 TJV_INLINE tjv_long tjv_is_nan(tjv_double x)
 {
-    return tjv_magnitude(x) > TJV_INFINITY_BITS;
+    return TJV_MASK(tjv_magnitude(x) > TJV_INFINITY_BITS);
+}
+
+TJV_INLINE tjv_long tjv_is_infinite(tjv_double x)
+{
+    return TJV_MASK(tjv_magnitude(x) == TJV_INFINITY_BITS);
+}
+
+TJV_INLINE tjv_long tjv_is_infinite_or_nan(tjv_double x)
+{
+    return TJV_MASK(tjv_magnitude(x) >= TJV_INFINITY_BITS);
+}
+
+TJV_INLINE tjv_long tjv_is_zero(tjv_double x)
+{
+    return TJV_MASK(tjv_magnitude(x) == 0);
+}
+
+TJV_INLINE tjv_long tjv_is_small(tjv_double x, double limit)
+{
+    return TJV_MASK(tjv_magnitude(x) < tjv_constant_bits(limit));
+}
+
+TJV_INLINE tjv_long tjv_is_large(tjv_double x, double limit)
+{
+    return TJV_MASK(tjv_magnitude(x) >= tjv_constant_bits(limit));
+}
+
+TJV_INLINE tjv_long tjv_is_negative(tjv_double x)
+{
+    return TJV_MASK(tjv_bits(x) < 0);
+}
+
+/* Are the bits those of the constant y? Its zeros have signs. */
+TJV_INLINE tjv_long tjv_is(tjv_double x, double y)
+{
+    return TJV_MASK(tjv_bits(x) == tjv_constant_bits(y));
+}
+
+TJV_INLINE tjv_long tjv_is_below(tjv_double x, double y)
+{
+    return TJV_MASK(tjv_bits(x) < tjv_constant_bits(y));
+}
+
+TJV_INLINE tjv_long tjv_is_above(tjv_double x, double y)
+{
+    return TJV_MASK(tjv_bits(x) > tjv_constant_bits(y));
+}
+
+/* The bits of x, of which those that remain move up. */
+TJV_INLINE tjv_long tjv_shift(tjv_double x, int count)
+{
+    return (tjv_long)((tjv_ulong)tjv_bits(x) << count);
 }
 
 /* x with the sign changed where sign has that bit. */
@@ -105,6 +158,13 @@ TJV_INLINE tjv_pair tjv_quotient(tjv_pair a, tjv_pair b)
     return (tjv_pair){q, rest * inverse};
 }
 
+/* The root of x.h + x.l, for x.h above 0 or with a 0 for both. */
+TJV_INLINE tjv_pair tjv_root(tjv_pair x)
+{
+    tjv_double root = tjv_sqrt(x.h), rest = tjv_fma(-root, root, x.h) + x.l;
+    return (tjv_pair){root, rest * (0.5 / (root + 0x1p-1000))};
+}
+
 /* tjv_NAMEf by tjv_NAME_light, a function of doubles that is exact enough for floats, and tjv_NAME for the lanes that are
  * special; `safe` is no special argument. Each lane's bits depend on that lane only. */
 #define TJV_BY_LIGHT(name, special, safe)                                             \
@@ -123,7 +183,3 @@ TJV_INLINE tjv_pair tjv_quotient(tjv_pair a, tjv_pair b)
     {                                                                                 \
         return TJV_BY_DOUBLES(tjv_##name##_wide, x);                                  \
     }
-
-#define TJV_BY_DOUBLES2(function, x, y)                    \
-    tjv_narrow(function(tjv_widen(x, 0), tjv_widen(y, 0)), \
-               function(tjv_widen(x, 1), tjv_widen(y, 1)))

@@ -58,7 +58,8 @@ TJV_INLINE tjv_double tjv_erfc_near(tjv_double x)
     tjv_pair y = tjv_erfc_pair(tjv_select(tjv_exceeds(x, 0.5), a, tjv_all(0.5)), &shifted);
     tjv_double power = tjv_scale(tjv_all(1.0), shifted);
     tjv_pair s = tjv_ordered_sum(tjv_all(2.0), -y.h * power), t = tjv_ordered_sum(tjv_all(1.0), -x);
-    tjv_double outer = tjv_select(tjv_bits(x) < 0, s.h + (s.l - y.l * power), (y.h + y.l) * power);
+    tjv_double outer =
+        tjv_select(tjv_is_negative(x), s.h + (s.l - y.l * power), (y.h + y.l) * power);
     return tjv_select(tjv_exceeds(x, 0.5), outer, t.h + (t.l - inner));
 }
 
@@ -66,9 +67,9 @@ TJV_RARE tjv_double tjv_erfc_special(tjv_double x)
 {
     tjv_long nan = tjv_is_nan(x), far = tjv_exceeds(x, 26.0);
     tjv_double a = tjv_select(nan, tjv_all(0.0), tjv_clamped(x, 28.0)), shifted;
-    tjv_pair y = tjv_erfc_pair(tjv_select(tjv_bits(a) < 0, tjv_all(26.5), a), &shifted);
+    tjv_pair y = tjv_erfc_pair(tjv_select(tjv_is_negative(a), tjv_all(26.5), a), &shifted);
     tjv_double small = tjv_scale_far(y.h + y.l, shifted);
-    small = tjv_select(tjv_bits(x) < 0, tjv_all(2.0), small);
+    small = tjv_select(tjv_is_negative(x), tjv_all(2.0), small);
     small = tjv_select(far, small, tjv_erfc_near(tjv_select(far, tjv_all(0.0), x)));
     return tjv_select(nan, tjv_quiet(x), small);
 }
@@ -133,7 +134,7 @@ TJV_INLINE tjv_double tjv_erfc_light(tjv_double x)
 {
     tjv_long large = tjv_exceeds(x, 0.5);
     tjv_double outer = tjv_erfc_outer_light(tjv_select(large, tjv_abs(x), tjv_all(0.5)));
-    outer = tjv_select(tjv_bits(x) < 0, 2.0 - outer, outer);
+    outer = tjv_select(tjv_is_negative(x), 2.0 - outer, outer);
     return tjv_select(large, outer, 1.0 - tjv_erf_inner_light(x));
 }
 

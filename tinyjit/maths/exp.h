@@ -63,7 +63,7 @@ TJV_INLINE tjv_double tjv_exp_finish(tjv_exp_reduced z)
 /* y 2^n, n in the last bits of shifted, where y and the result are normal numbers. */
 TJV_INLINE tjv_double tjv_scale(tjv_double y, tjv_double shifted)
 {
-    return tjv_of_bits(tjv_bits(y) + (tjv_bits(shifted) << 52));
+    return tjv_of_bits(tjv_bits(y) + tjv_shift(shifted, 52));
 }
 
 /* The same for all n from -2000 to 2000: in two steps, so that overflow and underflow are as they should be. */
@@ -84,15 +84,15 @@ TJV_INLINE tjv_double tjv_clamped(tjv_double x, double limit)
 /* y, or for infinities and NaN: at_minus for -inf, x for the others. */
 TJV_INLINE tjv_double tjv_exp_specials(tjv_double x, tjv_double y, double at_minus)
 {
-    tjv_long minus = (tjv_bits(x) == (tjv_long)tjv_all(-__builtin_inf()));
-    y = tjv_select(tjv_magnitude(x) >= TJV_INFINITY_BITS, tjv_quiet(x), y);
+    tjv_long minus = tjv_is(x, -__builtin_inf());
+    y = tjv_select(tjv_is_infinite_or_nan(x), tjv_quiet(x), y);
     return tjv_select(minus, tjv_all(at_minus), y);
 }
 
 /* 1 for infinities and NaN, whose exponential would raise flags. */
 TJV_INLINE tjv_double tjv_finite(tjv_double x, double limit)
 {
-    return tjv_select(tjv_magnitude(x) >= TJV_INFINITY_BITS, tjv_all(1.0), tjv_clamped(x, limit));
+    return tjv_select(tjv_is_infinite_or_nan(x), tjv_all(1.0), tjv_clamped(x, limit));
 }
 
 TJV_RARE tjv_double tjv_exp_special(tjv_double x)
@@ -126,7 +126,7 @@ TJV_INLINE tjv_double tjv_exp2(tjv_double x)
 /* 2^-n, for |n| <= 1022 */
 TJV_INLINE tjv_double tjv_power_minus(tjv_exp_reduced z)
 {
-    return tjv_of_bits(tjv_bits(tjv_all(1.0)) - (tjv_bits(z.shifted) << 52));
+    return tjv_of_bits(tjv_bits(tjv_all(1.0)) - tjv_shift(z.shifted, 52));
 }
 
 /* (exp(x) - 1) / 2^n in two parts, for one = 1 - 2^-n. */
@@ -144,7 +144,7 @@ TJV_INLINE tjv_double tjv_expm1_near(tjv_double x)
     tjv_pair y = tjv_expm1_pair(z, tjv_ordered_sum(tjv_all(1.0), -tjv_power_minus(z)));
     /* times 2^n by a product: the sum may be 0 */
     tjv_double result = (y.h + y.l) * tjv_scale(tjv_all(1.0), z.shifted);
-    return tjv_select(tjv_magnitude(x) < tjv_constant_bits(0x1p-54), x, result);
+    return tjv_select(tjv_is_small(x, 0x1p-54), x, result);
 }
 
 TJV_RARE tjv_double tjv_expm1_special(tjv_double x)
@@ -193,7 +193,7 @@ TJV_INLINE tjv_double tjv_expm1_light(tjv_double x)
     tjv_double a = tjv_fma(TJV_LINEAR(p, 4, r), r2, TJV_LINEAR(p, 2, r));
     tjv_double y = tjv_fma(tjv_fma(a, r2, TJV_LINEAR(p, 0, r)), r2, r);
     tjv_double power = tjv_scale(tjv_all(1.0), shifted);
-    return tjv_select(tjv_magnitude(x) == 0, x, tjv_fma(power, y, power - 1.0));
+    return tjv_select(tjv_is_zero(x), x, tjv_fma(power, y, power - 1.0));
 }
 
 TJV_BY_LIGHT(expm1, tjv_exceeds(x, 200.0), 0.0)

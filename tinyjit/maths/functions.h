@@ -6,6 +6,6 @@
 #include "trigonometric.h"
 #include "hyperbolic.h"
 #include "arc.h"
-#include "power.h"
+#include "roots.h"
 #include "error.h"
 #include "single.h"

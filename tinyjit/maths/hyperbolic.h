@@ -18,7 +18,7 @@ TJV_INLINE tjv_hyperbolic tjv_hyperbolic_reduce(tjv_double x)
 {
     static const double p[] = {TJV_SINH}, q[] = {TJV_COSH};
     tjv_exp_reduced e = tjv_exp_reduce(x, tjv_all(0.0));
-    tjv_long n = tjv_bits(e.shifted) << 52, half = tjv_bits(tjv_all(0.5));
+    tjv_long n = tjv_shift(e.shifted, 52), half = tjv_bits(tjv_all(0.5));
     tjv_double large = tjv_of_bits(half + n), small = tjv_of_bits(half - n);
     tjv_double z = e.r * e.r, w = z * z;
     tjv_double s = tjv_fma(tjv_all(p[4]), w, TJV_LINEAR(p, 2, z)),
@@ -107,13 +107,6 @@ TJV_INLINE tjv_double tjv_tanh(tjv_double x)
     return TJV_UNLIKELY(tjv_any(tjv_is_nan(x))) ? tjv_tanh_special(x) : tjv_tanh_near(x);
 }
 
-/* The root of x.h + x.l, for x.h above 0 or with a 0 for both. */
-TJV_INLINE tjv_pair tjv_root(tjv_pair x)
-{
-    tjv_double root = tjv_sqrt(x.h), rest = tjv_fma(-root, root, x.h) + x.l;
-    return (tjv_pair){root, rest * (0.5 / (root + 0x1p-1000))};
-}
-
 /* log1p(a + (sqrt(1 + a^2) - 1)), a = |x| */
 TJV_INLINE tjv_double tjv_asinh_near(tjv_double x)
 {
@@ -128,7 +121,7 @@ TJV_INLINE tjv_double tjv_asinh_near(tjv_double x)
 /* log(2 |x|), where |x| is at least 2^400; NaN for NaN. */
 TJV_INLINE tjv_double tjv_log_of_twice(tjv_double x)
 {
-    tjv_long odd = tjv_magnitude(x) >= TJV_INFINITY_BITS;
+    tjv_long odd = tjv_is_infinite_or_nan(x);
     tjv_log_reduced z = tjv_log_reduce(tjv_select(odd, tjv_all(1.0), tjv_abs(x)));
     z.k = z.k + 1.0;
     return tjv_select(odd, tjv_quiet(x), tjv_log_finish(z));
@@ -160,13 +153,12 @@ TJV_INLINE tjv_double tjv_acosh_near(tjv_double x)
 
 TJV_INLINE tjv_long tjv_acosh_is_special(tjv_double x)
 {
-    return (tjv_bits(x) < tjv_constant_bits(1.0)) | (tjv_bits(x) > tjv_constant_bits(0x1p400));
+    return tjv_is_below(x, 1.0) | tjv_is_above(x, 0x1p400);
 }
 
 TJV_RARE tjv_double tjv_acosh_special(tjv_double x)
 {
-    tjv_long special = tjv_acosh_is_special(x), low = tjv_bits(x) < tjv_constant_bits(1.0),
-             nan = tjv_is_nan(x);
+    tjv_long special = tjv_acosh_is_special(x), low = tjv_is_below(x, 1.0), nan = tjv_is_nan(x);
     tjv_double y = tjv_acosh_near(tjv_select(special, tjv_all(2.0), x));
     y = tjv_select(special, tjv_log_of_twice(tjv_select(special, x, tjv_all(1.0))), y);
     return tjv_invalid(low & ~nan, y);
@@ -189,8 +181,8 @@ TJV_INLINE tjv_double tjv_atanh_near(tjv_double x)
 
 TJV_RARE tjv_double tjv_atanh_special(tjv_double x)
 {
-    tjv_long special = tjv_magnitude(x) >= tjv_constant_bits(1.0), nan = tjv_is_nan(x);
-    tjv_long pole = tjv_magnitude(x) == tjv_constant_bits(1.0);
+    tjv_long special = tjv_is_large(x, 1.0), nan = tjv_is_nan(x);
+    tjv_long pole = tjv_is(tjv_abs(x), 1.0);
     tjv_double y = tjv_atanh_near(tjv_select(special, tjv_all(0.0), x));
     y = tjv_pole(pole, x, y);
     y = tjv_invalid(special & ~pole & ~nan, y);
@@ -199,7 +191,7 @@ TJV_RARE tjv_double tjv_atanh_special(tjv_double x)
 
 TJV_INLINE tjv_double tjv_atanh(tjv_double x)
 {
-    bool special = tjv_any(tjv_magnitude(x) >= tjv_constant_bits(1.0));
+    bool special = tjv_any(tjv_is_large(x, 1.0));
     return TJV_UNLIKELY(special) ? tjv_atanh_special(x) : tjv_atanh_near(x);
 }
 
@@ -209,7 +201,7 @@ TJV_INLINE tjv_pair tjv_hyperbolic_light(tjv_double x)
     static const double p[] = {TJV_SINHF}, q[] = {TJV_COSHF};
     tjv_double shifted = tjv_fma(x, tjv_all(TJV_1_LN2), tjv_all(TJV_ONES));
     tjv_double r = tjv_fma(shifted - TJV_ONES, tjv_all(-TJV_LN2_HIGH), x), z = r * r;
-    tjv_long n = tjv_bits(shifted) << 52, half = tjv_bits(tjv_all(0.5));
+    tjv_long n = tjv_shift(shifted, 52), half = tjv_bits(tjv_all(0.5));
     tjv_double large = tjv_of_bits(half + n), small = tjv_of_bits(half - n);
     tjv_double s =
         tjv_fma(z * r, tjv_fma(tjv_fma(tjv_all(p[2]), z, tjv_all(p[1])), z, tjv_all(p[0])), r);
@@ -220,7 +212,7 @@ TJV_INLINE tjv_pair tjv_hyperbolic_light(tjv_double x)
 
 TJV_INLINE tjv_double tjv_sinh_light(tjv_double x)
 {
-    return tjv_select(tjv_magnitude(x) == 0, x, tjv_hyperbolic_light(x).h);
+    return tjv_select(tjv_is_zero(x), x, tjv_hyperbolic_light(x).h);
 }
 
 TJV_INLINE tjv_double tjv_cosh_light(tjv_double x)
@@ -231,7 +223,7 @@ TJV_INLINE tjv_double tjv_cosh_light(tjv_double x)
 TJV_INLINE tjv_double tjv_tanh_light(tjv_double x)
 {
     tjv_pair y = tjv_hyperbolic_light(x);
-    return tjv_select(tjv_magnitude(x) == 0, x, y.h / y.l);
+    return tjv_select(tjv_is_zero(x), x, y.h / y.l);
 }
 
 TJV_BY_LIGHT(sinh, tjv_exceeds(x, 200.0), 0.0)
@@ -259,4 +251,4 @@ TJV_INLINE tjv_double tjv_atanh_light(tjv_double x)
 
 TJV_BY_LIGHT(asinh, tjv_exceeds(x, 0x1p400), 0.0)
 TJV_BY_LIGHT(acosh, tjv_acosh_is_special(x), 2.0)
-TJV_BY_LIGHT(atanh, tjv_magnitude(x) >= tjv_constant_bits(1.0), 0.0)
+TJV_BY_LIGHT(atanh, tjv_is_large(x, 1.0), 0.0)

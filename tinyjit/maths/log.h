@@ -51,13 +51,14 @@ TJV_INLINE tjv_pair tjv_log_times(tjv_double f, double high, double low)
 /* All but positive normal numbers. */
 TJV_INLINE tjv_long tjv_log_is_special(tjv_double x)
 {
-    return (tjv_ulong)(tjv_bits(x) - INT64_C(0x0010000000000000)) >= UINT64_C(0x7fe0000000000000);
+    return TJV_MASK((tjv_ulong)tjv_bits(x) - UINT64_C(0x0010000000000000) >=
+                    UINT64_C(0x7fe0000000000000));
 }
 
 /* Of positive numbers, subnormal ones, too; of 1 for the other lanes. */
 TJV_INLINE tjv_log_reduced tjv_log_reduce_special(tjv_double x)
 {
-    tjv_long small = tjv_magnitude(x) < INT64_C(0x0010000000000000);
+    tjv_long small = tjv_is_small(x, 0x1p-1022);
     tjv_double y = tjv_select(small, tjv_select(small, tjv_abs(x), tjv_all(1.0)) * 0x1p54, x);
     y = tjv_select(tjv_log_is_special(y), tjv_all(1.0), y);
     tjv_log_reduced z = tjv_log_reduce(y);
@@ -68,10 +69,10 @@ TJV_INLINE tjv_log_reduced tjv_log_reduce_special(tjv_double x)
 /* y, or what log has of 0, of negative numbers, of infinity and NaN, with their flags. */
 TJV_INLINE tjv_double tjv_log_specials(tjv_double x, tjv_double y)
 {
-    tjv_long zero = tjv_magnitude(x) == 0, nan = tjv_is_nan(x);
+    tjv_long zero = tjv_is_zero(x), nan = tjv_is_nan(x);
     y = tjv_pole(zero, tjv_all(-1.0), y);
-    y = tjv_invalid((tjv_bits(x) < 0) & ~zero & ~nan, y);
-    return tjv_select(nan | (tjv_bits(x) == TJV_INFINITY_BITS), tjv_quiet(x), y);
+    y = tjv_invalid(tjv_is_negative(x) & ~zero & ~nan, y);
+    return tjv_select(nan | tjv_is(x, __builtin_inf()), tjv_quiet(x), y);
 }
 
 TJV_INLINE tjv_double tjv_log_finish(tjv_log_reduced z)
@@ -125,24 +126,24 @@ TJV_INLINE tjv_pair tjv_log1p_pair(tjv_pair x, tjv_double k)
 TJV_INLINE tjv_double tjv_log1p_near(tjv_double x)
 {
     tjv_pair y = tjv_log1p_pair((tjv_pair){x, tjv_all(0.0)}, tjv_all(0.0));
-    return tjv_select(tjv_magnitude(x) < tjv_constant_bits(0x1p-54), x, y.h + y.l);
+    return tjv_select(tjv_is_small(x, 0x1p-54), x, y.h + y.l);
 }
 
 TJV_INLINE tjv_long tjv_log1p_is_special(tjv_double x)
 {
-    return ((tjv_ulong)tjv_bits(x) >= (uint64_t)tjv_constant_bits(-1.0)) |
-           (tjv_bits(x) >= tjv_constant_bits(0x1p1000));
+    return TJV_MASK((tjv_ulong)tjv_bits(x) >= (uint64_t)tjv_constant_bits(-1.0)) |
+           TJV_MASK(tjv_bits(x) >= tjv_constant_bits(0x1p1000));
 }
 
 TJV_RARE tjv_double tjv_log1p_special(tjv_double x)
 {
     tjv_long special = tjv_log1p_is_special(x), nan = tjv_is_nan(x);
-    tjv_long pole = tjv_bits(x) == tjv_constant_bits(-1.0);
+    tjv_long pole = tjv_is(x, -1.0);
     tjv_double y = tjv_log1p_near(tjv_select(special, tjv_all(1.0), x));
-    tjv_long large = special & (tjv_bits(x) > 0);
+    tjv_long large = special & tjv_is_above(x, 0.0);
     y = tjv_select(large, tjv_log_special(tjv_select(large, x, tjv_all(1.0))), y);
     y = tjv_pole(pole, x, y);
-    y = tjv_invalid(special & (tjv_bits(x) < 0) & ~pole & ~nan, y);
+    y = tjv_invalid(special & tjv_is_negative(x) & ~pole & ~nan, y);
     return tjv_select(nan, tjv_quiet(x), y);
 }
 
@@ -185,7 +186,7 @@ TJV_BY_LIGHT(log10, tjv_log_is_special(x), 1.0)
 TJV_INLINE tjv_double tjv_log1p_light(tjv_double x)
 {
     tjv_log_reduced z = tjv_log_reduce(1.0 + x);
-    tjv_long near = tjv_bits(z.k) == 0; /* x itself, not what is left of it in 1 + x */
+    tjv_long near = tjv_is(z.k, 0.0); /* x itself, not what is left of it in 1 + x */
     tjv_double y = tjv_log_light_part(tjv_select(near, x, z.f));
     return tjv_copysign(tjv_fma(z.k, tjv_all(TJV_LN2_HIGH), y), x);
 }

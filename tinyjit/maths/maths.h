@@ -10,13 +10,14 @@ enum {
     TJ_MATHS_COUNT
 };
 
-/* Functions of one number, and of vectors of this width, in registers as the vector function ABI says. */
+/* Functions of one number, and of vectors, in registers as the vector function ABI says. */
+extern const void *const tj_maths_one[]; /* with fused products */
 #if defined(__x86_64__)
-extern const void *const tj_maths_sse2[], *const tj_maths_sse2_alone[];
+extern const void *const tj_maths_sse2[], *const tj_maths_sse2_one[];
 extern const void *const tj_maths_avx[]; /* of 32 bytes, by SSE2's */
-extern const void *const tj_maths_fma[], *const tj_maths_fma_alone[]; /* of 16 bytes, with FMA3 */
+extern const void *const tj_maths_fma[]; /* of 16 bytes, with FMA3 */
 extern const void *const tj_maths_avx2[], *const tj_maths_avx512[];
 #else
-extern const void *const tj_maths_neon[], *const tj_maths_neon_alone[];
+extern const void *const tj_maths_neon[];
 extern const void *const tj_maths_neon_short[]; /* of 8 bytes; NULL for doubles */
 #endif

@@ -38,7 +38,7 @@ TJV_INLINE tjv_float tjv_exp_single(tjv_float x)
     tjv_float b = tjv_fmaf(tjv_allf(p[4]), r2, TJV_LINEARF(p, 2, r));
     low = ((1.0f - sum) + r) + low;
     tjv_float y = sum + tjv_fmaf(tjv_fmaf(b, r2, TJV_LINEARF(p, 0, r)), r2, low);
-    return tjv_of_bitsf(tjv_bitsf(y) + (tjv_bitsf(shifted) << 23));
+    return tjv_of_bitsf(tjv_bitsf(y) + (tjv_int)((tjv_uint)tjv_bitsf(shifted) << 23));
 }
 
 /* For normal x above 0. */
@@ -79,7 +79,7 @@ TJV_INLINE tjv_float tjv_sin_single_turned(tjv_float x, int32_t turn)
 
 TJV_INLINE tjv_float tjv_sin_single(tjv_float x)
 {
-    return tjv_selectf(tjv_bitsf(x) == INT32_MIN, x, tjv_sin_single_turned(x, 0));
+    return tjv_selectf(TJV_MASK(tjv_bitsf(x) == INT32_MIN), x, tjv_sin_single_turned(x, 0));
 }
 
 TJV_INLINE tjv_float tjv_cos_single(tjv_float x)
@@ -88,6 +88,6 @@ TJV_INLINE tjv_float tjv_cos_single(tjv_float x)
 }
 
 TJV_BY_SINGLE(exp, tjv_exceedsf(x, 87.0f), 0.0f)
-TJV_BY_SINGLE(log, (tjv_int)((tjv_uint)(tjv_bitsf(x) - 0x00800000) >= 0x7f000000u), 1.0f)
+TJV_BY_SINGLE(log, TJV_MASK((tjv_uint)tjv_bitsf(x) - 0x00800000 >= 0x7f000000), 1.0f)
 TJV_BY_SINGLE(sin, tjv_exceedsf(x, 0x1p17f), 0.0f)
 TJV_BY_SINGLE(cos, tjv_exceedsf(x, 0x1p17f), 0.0f)

@@ -2,5 +2,6 @@
 #if defined(__x86_64__)
 #define TJV_LANES 2
 #define TJV_SET sse2
+#define TJV_ALONE sse2_one
 #include "unit.h"
 #endif

@@ -77,7 +77,7 @@ static __attribute__((noinline, unused)) int tjv_angle_far_one(double x, double 
     double fh = (double)(int64_t)(f0 >> 11 << 10) * 2.0 * scale;
     double fl = (double)(int64_t)((f0 << 53 | f1 >> 11) >> 1) * 2.0 * (scale * 0x1p-53);
     double r = fh * TJV_PI_2_1;
-    double rest = tjv_fma(tjv_all(fh), tjv_all(TJV_PI_2_1), tjv_all(-r))[0] +
+    double rest = TJV_LANE(tjv_fma(tjv_all(fh), tjv_all(TJV_PI_2_1), tjv_all(-r)), 0) +
                   (fh * TJV_PI_2_2 + fl * TJV_PI_2_1);
     double s = r + rest;
     double t = (r - s) + rest;
@@ -92,17 +92,15 @@ static __attribute__((noinline, unused)) int tjv_angle_far_one(double x, double 
 
 TJV_INLINE tjv_angle tjv_angle_any(tjv_double x)
 {
-    tjv_long magnitude = tjv_magnitude(x);
-    tjv_long far = (magnitude >= tjv_constant_bits(TJV_ANGLE_NEAR));
+    tjv_long far = tjv_is_large(x, TJV_ANGLE_NEAR), infinite = tjv_is_infinite_or_nan(x);
     tjv_angle a = tjv_angle_near(tjv_select(far, tjv_all(0.0), x));
-    tjv_long infinite = (magnitude >= TJV_INFINITY_BITS);
     for (int i = 0; i < TJV_LANES; i++)
-        if (far[i] && !infinite[i]) {
+        if (TJV_LANE(far, i) && !TJV_LANE(infinite, i)) {
             double h, l;
-            int64_t n = tjv_angle_far_one(x[i], &h, &l);
-            a.h[i] = h;
-            a.l[i] = l;
-            a.quadrant[i] = n;
+            int64_t n = tjv_angle_far_one(TJV_LANE(x, i), &h, &l);
+            TJV_LANE(a.h, i) = h;
+            TJV_LANE(a.l, i) = l;
+            TJV_LANE(a.quadrant, i) = n;
         }
     if (tjv_any(infinite)) /* NaN, with "invalid" for infinities */
         a.h = tjv_select(
@@ -113,7 +111,7 @@ TJV_INLINE tjv_angle tjv_angle_any(tjv_double x)
 
 TJV_INLINE bool tjv_angle_is_far(tjv_double x)
 {
-    return TJV_UNLIKELY(tjv_any(tjv_magnitude(x) >= tjv_constant_bits(TJV_ANGLE_NEAR)));
+    return TJV_UNLIKELY(tjv_any(tjv_is_large(x, TJV_ANGLE_NEAR)));
 }
 
 /* sin at the angle turned by as many right angles as turn says: one polynomial whose coefficients are those of sin or cos. */
@@ -137,7 +135,7 @@ TJV_INLINE tjv_double tjv_sin_turned(tjv_angle a, int64_t turn)
 
 TJV_INLINE tjv_double tjv_sin_of(tjv_angle a, tjv_double x)
 {
-    return tjv_select(tjv_bits(x) == INT64_MIN, x, tjv_sin_turned(a, 0));
+    return tjv_select(tjv_is(x, -0.0), x, tjv_sin_turned(a, 0));
 }
 
 TJV_RARE tjv_double tjv_sin_special(tjv_double x)
@@ -175,8 +173,8 @@ TJV_INLINE tjv_double tjv_tan_of(tjv_angle a, tjv_double x)
     tjv_pair y = tjv_quotient(
         (tjv_pair){tjv_select(odd, cosine.h, sine.h), tjv_select(odd, cosine.l, sine.l)},
         (tjv_pair){tjv_select(odd, sine.h, cosine.h), tjv_select(odd, sine.l, cosine.l)});
-    tjv_double result = tjv_flip(y.h + y.l, a.quadrant << 63);
-    return tjv_select(tjv_bits(x) == INT64_MIN, x, result);
+    tjv_double result = tjv_flip(y.h + y.l, (tjv_long)((tjv_ulong)a.quadrant << 63));
+    return tjv_select(tjv_is(x, -0.0), x, result);
 }
 
 TJV_RARE tjv_double tjv_tan_special(tjv_double x)
@@ -200,8 +198,8 @@ TJV_INLINE tjv_double tjv_tan_light(tjv_double x)
     tjv_double c = tjv_fma(w, tjv_fma(tjv_all(q[2]), w, TJV_LINEAR(q, 0, z)),
                            tjv_fma(tjv_all(-0.5), z, tjv_all(1.0)));
     tjv_long odd = -(tjv_bits(shifted) & 1);
-    tjv_double y = tjv_flip(tjv_select(odd, c, s) / tjv_select(odd, s, c), tjv_bits(shifted) << 63);
-    return tjv_select(tjv_bits(x) == INT64_MIN, x, y);
+    tjv_double y = tjv_flip(tjv_select(odd, c, s) / tjv_select(odd, s, c), tjv_shift(shifted, 63));
+    return tjv_select(tjv_is(x, -0.0), x, y);
 }
 
-TJV_BY_LIGHT(tan, tjv_magnitude(x) >= tjv_constant_bits(TJV_ANGLE_NEAR), 0.0)
+TJV_BY_LIGHT(tan, tjv_is_large(x, TJV_ANGLE_NEAR), 0.0)
