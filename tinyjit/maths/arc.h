@@ -42,7 +42,7 @@ TJV_INLINE tjv_double tjv_atan_near(tjv_double x)
     tjv_pair d = {tjv_select(large, a, tjv_select(middle, more.h, one)),
                   tjv_select(middle & ~large, more.l, zero)};
     tjv_double count = tjv_select(large, tjv_all(2.0), tjv_select(middle, one, zero));
-    return tjv_flip(tjv_atan_sum(n, d, count, tjv_all_long(0)), tjv_sign(x));
+    return tjv_signed(tjv_atan_sum(n, d, count, tjv_all_long(0)), x);
 }
 
 TJV_RARE tjv_double tjv_atan_special(tjv_double x)
@@ -66,8 +66,7 @@ typedef struct {
 TJV_INLINE tjv_two tjv_in_order(tjv_double y, tjv_double x)
 {
     tjv_long swapped = TJV_MASK(tjv_magnitude(y) > tjv_magnitude(x));
-    return (tjv_two){tjv_abs(tjv_select(swapped, x, y)), tjv_abs(tjv_select(swapped, y, x)),
-                     swapped};
+    return (tjv_two){tjv_abs(tjv_pick(swapped, x, y)), tjv_abs(tjv_pick(swapped, y, x)), swapped};
 }
 
 /* The angle of the point of signs as those of y and x, for sizes from 2^-400 to 2^400. */
@@ -83,7 +82,7 @@ TJV_INLINE tjv_double tjv_atan2_of(tjv_two s, tjv_double y, tjv_double x)
     count = tjv_select(s.swapped, 2.0 - count, count);
     count = tjv_select(tjv_is_negative(x), 4.0 - count, count);
     tjv_long sign = tjv_sign(x) ^ (s.swapped & INT64_MIN);
-    return tjv_flip(tjv_atan_sum(n, d, count, sign), tjv_sign(y));
+    return tjv_signed(tjv_atan_sum(n, d, count, sign), y);
 }
 
 TJV_INLINE tjv_long tjv_atan2_is_special(tjv_two s)
@@ -110,7 +109,7 @@ TJV_RARE tjv_double tjv_atan2_special(tjv_double y, tjv_double x)
     s.less = tjv_select(tiny, zero, less) * scale;
     s.more = more * scale;
     tjv_double result = tjv_atan2_of(s, y, x);
-    result = tjv_select(quotient, tjv_flip(angle, tjv_sign(y)), result);
+    result = tjv_select(quotient, tjv_signed(angle, y), result);
     return tjv_select(nan, tjv_select(tjv_is_nan(y), tjv_quiet(y), tjv_quiet(x)), result);
 }
 
@@ -152,7 +151,7 @@ TJV_INLINE tjv_double tjv_asin_near(tjv_double x)
 {
     tjv_pair t = tjv_asin_part(x), s = tjv_ordered_sum(tjv_all(TJV_PI_2_1), -2.0 * t.h);
     tjv_double large = s.h + tjv_fma(tjv_all(-2.0), t.l, s.l + TJV_PI_2_2);
-    return tjv_flip(tjv_select(tjv_exceeds(x, 0.5), large, t.h + t.l), tjv_sign(x));
+    return tjv_signed(tjv_select(tjv_exceeds(x, 0.5), large, t.h + t.l), x);
 }
 
 TJV_INLINE tjv_double tjv_acos_near(tjv_double x)
@@ -199,7 +198,7 @@ TJV_INLINE tjv_double tjv_atan_light(tjv_double x)
     tjv_double d = tjv_select(large, a, tjv_select(middle, a + 1.0, one));
     tjv_double base = tjv_select(middle, tjv_all(TJV_PI_4_HIGH), tjv_all(0.0));
     base = tjv_select(large, tjv_all(2 * TJV_PI_4_HIGH), base);
-    return tjv_flip(base + tjv_atan_light_part(n / d), tjv_sign(x));
+    return tjv_signed(base + tjv_atan_light_part(n / d), x);
 }
 
 TJV_BY_LIGHT(atan, tjv_exceeds(x, 0x1p60), 0.0)
@@ -218,7 +217,7 @@ TJV_INLINE tjv_pair tjv_asin_part_light(tjv_double x)
 TJV_INLINE tjv_double tjv_asin_light(tjv_double x)
 {
     tjv_double y = tjv_asin_part_light(x).l, large = tjv_fma(tjv_all(-2.0), y, tjv_all(TJV_PI_2_1));
-    return tjv_flip(tjv_select(tjv_exceeds(x, 0.5), large, y), tjv_sign(x));
+    return tjv_signed(tjv_select(tjv_exceeds(x, 0.5), large, y), x);
 }
 
 TJV_INLINE tjv_double tjv_acos_light(tjv_double x)
@@ -244,7 +243,7 @@ TJV_INLINE tjv_double tjv_atan2_light(tjv_double y, tjv_double x)
         tjv_select(middle, tjv_all(TJV_PI_4_HIGH), tjv_all(0.0)) + tjv_atan_light_part(n / d);
     angle = tjv_select(s.swapped, TJV_PI_2_1 - angle, angle);
     angle = tjv_select(tjv_is_negative(x), 2 * TJV_PI_2_1 - angle, angle);
-    return tjv_flip(angle, tjv_sign(y));
+    return tjv_signed(angle, y);
 }
 
 /* Sizes of floats need no care, but 0 / 0, infinities and NaN. */

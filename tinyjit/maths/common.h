@@ -93,12 +93,6 @@ TJV_INLINE tjv_long tjv_shift(tjv_double x, int count)
     return (tjv_long)((tjv_ulong)tjv_bits(x) << count);
 }
 
-/* x with the sign changed where sign has that bit. */
-TJV_INLINE tjv_double tjv_flip(tjv_double x, tjv_long sign)
-{
-    return tjv_of_bits(tjv_bits(x) ^ sign);
-}
-
 /* NaN for NaN, quiet. */
 TJV_INLINE tjv_double tjv_quiet(tjv_double x)
 {

@@ -54,13 +54,17 @@ TJV_INLINE tjv_double tjv_erf_inner(tjv_double x)
 /* For x up to 26: no result is subnormal. */
 TJV_INLINE tjv_double tjv_erfc_near(tjv_double x)
 {
-    tjv_double shifted, a = tjv_abs(x), inner = tjv_erf_inner(x);
-    tjv_pair y = tjv_erfc_pair(tjv_select(tjv_exceeds(x, 0.5), a, tjv_all(0.5)), &shifted);
+    tjv_long large = tjv_exceeds(x, 0.5);
+    tjv_pair t = tjv_ordered_sum(tjv_all(1.0), -x);
+    tjv_double inner = t.h + (t.l - tjv_erf_inner(x)), shifted;
+    if (TJV_IF_ONE(~large))
+        return inner;
+    tjv_pair y = tjv_erfc_pair(tjv_select(large, tjv_abs(x), tjv_all(0.5)), &shifted);
     tjv_double power = tjv_scale(tjv_all(1.0), shifted);
-    tjv_pair s = tjv_ordered_sum(tjv_all(2.0), -y.h * power), t = tjv_ordered_sum(tjv_all(1.0), -x);
+    tjv_pair s = tjv_ordered_sum(tjv_all(2.0), -y.h * power);
     tjv_double outer =
         tjv_select(tjv_is_negative(x), s.h + (s.l - y.l * power), (y.h + y.l) * power);
-    return tjv_select(tjv_exceeds(x, 0.5), outer, t.h + (t.l - inner));
+    return tjv_select(large, outer, inner);
 }
 
 TJV_RARE tjv_double tjv_erfc_special(tjv_double x)
@@ -82,6 +86,8 @@ TJV_INLINE tjv_double tjv_erfc(tjv_double x)
 TJV_INLINE tjv_double tjv_erf_near(tjv_double x)
 {
     tjv_long large = tjv_exceeds(x, 0.5);
+    if (TJV_IF_ONE(~large))
+        return tjv_copysign(x + tjv_erf_inner(x), x);
     tjv_double a = tjv_abs(x), shifted;
     tjv_double outer =
         tjv_select(tjv_exceeds(x, 6.0), tjv_all(6.0), tjv_select(large, a, tjv_all(0.5)));
@@ -126,6 +132,8 @@ TJV_INLINE tjv_double tjv_erfc_outer_light(tjv_double a)
 TJV_INLINE tjv_double tjv_erf_light(tjv_double x)
 {
     tjv_long large = tjv_exceeds(x, 0.5);
+    if (TJV_IF_ONE(~large))
+        return tjv_copysign(tjv_erf_inner_light(x), x);
     tjv_double outer = 1.0 - tjv_erfc_outer_light(tjv_select(large, tjv_abs(x), tjv_all(0.5)));
     return tjv_copysign(tjv_select(large, outer, tjv_erf_inner_light(x)), x);
 }
@@ -133,6 +141,8 @@ TJV_INLINE tjv_double tjv_erf_light(tjv_double x)
 TJV_INLINE tjv_double tjv_erfc_light(tjv_double x)
 {
     tjv_long large = tjv_exceeds(x, 0.5);
+    if (TJV_IF_ONE(~large))
+        return 1.0 - tjv_erf_inner_light(x);
     tjv_double outer = tjv_erfc_outer_light(tjv_select(large, tjv_abs(x), tjv_all(0.5)));
     outer = tjv_select(tjv_is_negative(x), 2.0 - outer, outer);
     return tjv_select(large, outer, 1.0 - tjv_erf_inner_light(x));

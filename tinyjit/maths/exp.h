@@ -63,7 +63,11 @@ TJV_INLINE tjv_double tjv_exp_finish(tjv_exp_reduced z)
 /* y 2^n, n in the last bits of shifted, where y and the result are normal numbers. */
 TJV_INLINE tjv_double tjv_scale(tjv_double y, tjv_double shifted)
 {
+#if TJV_LANES == 1 /* a product is quicker than the way to the registers of integers and back */
+    return y * tjv_of_bits(tjv_bits(1.0) + tjv_shift(shifted, 52));
+#else
     return tjv_of_bits(tjv_bits(y) + tjv_shift(shifted, 52));
+#endif
 }
 
 /* The same for all n from -2000 to 2000: in two steps, so that overflow and underflow are as they should be. */

@@ -1,5 +1,5 @@
 /* hyperbolic.h: sinh, cosh, tanh, asinh, acosh, atanh. With x = n ln 2 + r, sinh x = sinh(n ln 2) cosh r + cosh(n ln 2) sinh r, and
- * cosh likewise, where the first factors are sums of two powers of two; tanh by expm1, the inverses by log1p of numbers in
+ * cosh likewise, where the first factors are sums of two powers of two; tanh by expm1, the inverses by log of numbers in
  * two parts (Muller, Elementary Functions, chapters 10 and 11). */
 #pragma once
 
@@ -50,7 +50,7 @@ TJV_INLINE tjv_double tjv_half_exp(tjv_double x)
 TJV_INLINE tjv_double tjv_sinh_near(tjv_double x)
 {
     tjv_hyperbolic h = tjv_hyperbolic_reduce(tjv_abs(x));
-    return tjv_flip(tjv_hyperbolic_sum(h, h.difference, h.sum), tjv_sign(x));
+    return tjv_signed(tjv_hyperbolic_sum(h, h.difference, h.sum), x);
 }
 
 TJV_INLINE tjv_double tjv_cosh_near(tjv_double x)
@@ -63,8 +63,7 @@ TJV_RARE tjv_double tjv_sinh_special(tjv_double x)
 {
     tjv_long far = tjv_exceeds(x, 708.0);
     tjv_double y = tjv_half_exp(tjv_select(far, tjv_abs(x), tjv_all(1.0)));
-    return tjv_select(far, tjv_flip(y, tjv_sign(x)),
-                      tjv_sinh_near(tjv_select(far, tjv_all(0.0), x)));
+    return tjv_select(far, tjv_signed(y, x), tjv_sinh_near(tjv_select(far, tjv_all(0.0), x)));
 }
 
 TJV_RARE tjv_double tjv_cosh_special(tjv_double x)
@@ -107,15 +106,13 @@ TJV_INLINE tjv_double tjv_tanh(tjv_double x)
     return TJV_UNLIKELY(tjv_any(tjv_is_nan(x))) ? tjv_tanh_special(x) : tjv_tanh_near(x);
 }
 
-/* log1p(a + (sqrt(1 + a^2) - 1)), a = |x| */
+/* log(a + sqrt(1 + a^2)), a = |x| */
 TJV_INLINE tjv_double tjv_asinh_near(tjv_double x)
 {
     tjv_double a = tjv_abs(x);
     tjv_pair square = tjv_two_product(a, a), sum = tjv_two_sum(square.h, tjv_all(1.0));
-    sum = tjv_ordered_sum(sum.h, sum.l + square.l);
-    tjv_pair root = tjv_root(sum), w = tjv_two_sum(a, root.h - 1.0);
-    tjv_pair y = tjv_log1p_pair(tjv_ordered_sum(w.h, w.l + root.l), tjv_all(0.0));
-    return tjv_flip(y.h + y.l, tjv_sign(x));
+    tjv_pair root = tjv_root((tjv_pair){sum.h, sum.l + square.l});
+    return tjv_signed(tjv_log_sum(tjv_ordered_sum(root.h, a), root.l), x);
 }
 
 /* log(2 |x|), where |x| is at least 2^400; NaN for NaN. */
@@ -131,8 +128,7 @@ TJV_RARE tjv_double tjv_asinh_special(tjv_double x)
 {
     tjv_long far = tjv_exceeds(x, 0x1p400);
     tjv_double y = tjv_log_of_twice(tjv_select(far, tjv_abs(x), tjv_all(1.0)));
-    return tjv_select(far, tjv_flip(y, tjv_sign(x)),
-                      tjv_asinh_near(tjv_select(far, tjv_all(0.0), x)));
+    return tjv_select(far, tjv_signed(y, x), tjv_asinh_near(tjv_select(far, tjv_all(0.0), x)));
 }
 
 TJV_INLINE tjv_double tjv_asinh(tjv_double x)
@@ -141,19 +137,19 @@ TJV_INLINE tjv_double tjv_asinh(tjv_double x)
                                                           : tjv_asinh_near(x);
 }
 
-/* log1p(x - 1 + sqrt(x^2 - 1)) */
+/* log(x + sqrt((x - 1) (x + 1))) */
 TJV_INLINE tjv_double tjv_acosh_near(tjv_double x)
 {
-    tjv_pair square = tjv_two_product(x, x), rest = tjv_ordered_sum(square.h, tjv_all(-1.0));
-    tjv_pair root = tjv_root(tjv_ordered_sum(rest.h, rest.l + square.l)),
-             w = tjv_two_sum(root.h, x - 1.0);
-    tjv_pair y = tjv_log1p_pair(tjv_ordered_sum(w.h, w.l + root.l), tjv_all(0.0));
-    return y.h + y.l;
+    tjv_double less = x - 1.0; /* exact, where that matters */
+    tjv_pair more = tjv_ordered_sum(x, tjv_all(1.0)), product = tjv_two_product(less, more.h);
+    tjv_pair root = tjv_root((tjv_pair){product.h, tjv_fma(less, more.l, product.l)});
+    return tjv_log_sum(tjv_ordered_sum(x, root.h), root.l);
 }
 
 TJV_INLINE tjv_long tjv_acosh_is_special(tjv_double x)
 {
-    return tjv_is_below(x, 1.0) | tjv_is_above(x, 0x1p400);
+    return TJV_MASK((tjv_ulong)tjv_bits(x) - (uint64_t)tjv_constant_bits(1.0) >
+                    (uint64_t)(tjv_constant_bits(0x1p400) - tjv_constant_bits(1.0)));
 }
 
 TJV_RARE tjv_double tjv_acosh_special(tjv_double x)
@@ -175,8 +171,7 @@ TJV_INLINE tjv_double tjv_atanh_near(tjv_double x)
 {
     tjv_double a = tjv_abs(x);
     tjv_pair w = tjv_quotient((tjv_pair){a + a, tjv_all(0.0)}, tjv_ordered_sum(tjv_all(1.0), -a));
-    tjv_pair y = tjv_log1p_pair(tjv_ordered_sum(w.h, w.l), tjv_all(0.0));
-    return tjv_flip(0.5 * (y.h + y.l), tjv_sign(x));
+    return tjv_signed(0.5 * tjv_log_sum(tjv_two_sum(tjv_all(1.0), w.h), w.l), x);
 }
 
 TJV_RARE tjv_double tjv_atanh_special(tjv_double x)

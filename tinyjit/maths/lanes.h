@@ -76,6 +76,18 @@ TJV_INLINE tjv_double tjv_copysign(tjv_double x, tjv_double y)
     return (tjv_double)(((tjv_long)x & INT64_MAX) | ((tjv_long)y & INT64_MIN));
 }
 
+/* x with the sign changed where sign has that bit. */
+TJV_INLINE tjv_double tjv_flip(tjv_double x, tjv_long sign)
+{
+    return (tjv_double)((tjv_long)x ^ sign);
+}
+
+/* The number x >= 0 with the sign of y. */
+TJV_INLINE tjv_double tjv_signed(tjv_double x, tjv_double y)
+{
+    return tjv_flip(x, (tjv_long)y & INT64_MIN);
+}
+
 /* Lanes of a where the mask is -1, of b where it is 0. */
 TJV_INLINE tjv_double tjv_select(tjv_long mask, tjv_double a, tjv_double b)
 {
@@ -117,6 +129,9 @@ TJV_INLINE bool tjv_anyf(tjv_int mask)
 {
     return tjv_any((tjv_long)mask | (tjv_long)((tjv_ulong)mask << 32));
 }
+
+#define TJV_IF_ONE(mask) false
+#define tjv_pick tjv_select
 
 typedef union tjv_halves {
     tjv_float whole;

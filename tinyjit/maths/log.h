@@ -6,7 +6,7 @@
 #include "common.h"
 
 typedef struct {
-    tjv_double k, f;
+    tjv_double k, f, sum, power; /* sum is 2 + f, power is 2^-k */
 } tjv_log_reduced;
 
 /* For normal x above 0. */
@@ -15,14 +15,16 @@ TJV_INLINE tjv_log_reduced tjv_log_reduce(tjv_double x)
     tjv_long b = tjv_bits(x) + (INT64_C(0x3ff0000000000000) - TJV_SQRT_HALF_BITS);
     tjv_long k = (tjv_long)((tjv_ulong)b >> 52) | INT64_C(0x4330000000000000);
     tjv_long m = (b & INT64_C(0x000fffffffffffff)) + TJV_SQRT_HALF_BITS;
-    return (tjv_log_reduced){tjv_of_bits(k) - (0x1p52 + 1023), tjv_of_bits(m) - 1.0};
+    tjv_double one = tjv_of_bits(m);
+    return (tjv_log_reduced){tjv_of_bits(k) - (0x1p52 + 1023), one - 1.0, one + 1.0,
+                             tjv_of_bits((tjv_long)((tjv_ulong)(2046 - k) << 52))};
 }
 
-/* log(1 + f) - f + f^2/2 */
-TJV_INLINE tjv_double tjv_log_rest(tjv_double f)
+/* log(1 + f) - f + f^2/2; sum is 2 + f */
+TJV_INLINE tjv_double tjv_log_rest(tjv_double f, tjv_double sum)
 {
     static const double p[] = {TJV_LOG};
-    tjv_double s = f / (2.0 + f), z = s * s, w = z * z;
+    tjv_double s = f / sum, z = s * s, w = z * z;
     tjv_double a = TJV_LINEAR(p, 0, z), b = TJV_LINEAR(p, 2, z), c = TJV_LINEAR(p, 4, z);
     c = tjv_fma(tjv_all(p[6]), w, c);
     b = tjv_fma(c, w, b);
@@ -36,16 +38,15 @@ TJV_INLINE tjv_pair tjv_log_pair(tjv_log_reduced z)
     tjv_pair u = tjv_ordered_sum(z.k * TJV_LN2_SHORT, z.f);
     tjv_double half = -0.5 * z.f, v = tjv_fma(half, z.f, u.h);
     tjv_double low = tjv_fma(half, z.f, u.h - v) + u.l;
-    return (tjv_pair){v, tjv_fma(z.k, tjv_all(TJV_LN2_SHORT_LOW), low) + tjv_log_rest(z.f)};
+    return (tjv_pair){v, tjv_fma(z.k, tjv_all(TJV_LN2_SHORT_LOW), low) + tjv_log_rest(z.f, z.sum)};
 }
 
-/* log(1 + f) times the constant high + low */
+/* f - f^2/2 times the constant high + low; the rest of log(1 + f) is still to be added. */
 TJV_INLINE tjv_pair tjv_log_times(tjv_double f, double high, double low)
 {
-    tjv_double half = -0.5 * f, v = tjv_fma(half, f, f);
-    tjv_double rest = tjv_fma(half, f, f - v) + tjv_log_rest(f), p = v * high;
-    rest = tjv_fma(v, tjv_all(low), rest * high);
-    return (tjv_pair){p, tjv_fma(v, tjv_all(high), -p) + rest};
+    tjv_double half = -0.5 * f, v = tjv_fma(half, f, f), p = v * high;
+    tjv_double rest = tjv_fma(v, tjv_all(low), tjv_fma(v, tjv_all(high), -p));
+    return (tjv_pair){p, tjv_fma(tjv_fma(half, f, f - v), tjv_all(high), rest)};
 }
 
 /* All but positive normal numbers. */
@@ -84,14 +85,15 @@ TJV_INLINE tjv_double tjv_log_finish(tjv_log_reduced z)
 TJV_INLINE tjv_double tjv_log2_finish(tjv_log_reduced z)
 {
     tjv_pair y = tjv_log_times(z.f, TJV_LOG2E_HIGH, TJV_LOG2E_LOW), s = tjv_ordered_sum(z.k, y.h);
-    return s.h + (s.l + y.l);
+    return s.h + tjv_fma(tjv_log_rest(z.f, z.sum), tjv_all(TJV_LOG2E_HIGH), s.l + y.l);
 }
 
 TJV_INLINE tjv_double tjv_log10_finish(tjv_log_reduced z)
 {
     tjv_pair y = tjv_log_times(z.f, TJV_LOG10E_HIGH, TJV_LOG10E_LOW);
     tjv_pair s = tjv_ordered_sum(z.k * TJV_LOG10_2_SHORT, y.h);
-    return s.h + tjv_fma(z.k, tjv_all(TJV_LOG10_2_SHORT_LOW), s.l + y.l);
+    tjv_double low = tjv_fma(z.k, tjv_all(TJV_LOG10_2_SHORT_LOW), s.l + y.l);
+    return s.h + tjv_fma(tjv_log_rest(z.f, z.sum), tjv_all(TJV_LOG10E_HIGH), low);
 }
 
 #define TJV_LOG_FUNCTION(name)                                                      \
@@ -109,24 +111,24 @@ TJV_LOG_FUNCTION(log)
 TJV_LOG_FUNCTION(log2)
 TJV_LOG_FUNCTION(log10)
 
-/* log(1 + x.h + x.l) + k ln 2, for x.h above -1 and below 2^1000. */
-TJV_INLINE tjv_pair tjv_log1p_pair(tjv_pair x, tjv_double k)
+/* log(u.h + u.l + least), for u.h above 0 and below 2^1000, and least about as small as u.l. */
+TJV_INLINE tjv_double tjv_log_sum(tjv_pair u, tjv_double least)
 {
-    tjv_pair u = tjv_two_sum(tjv_all(1.0), x.h);
     tjv_log_reduced z = tjv_log_reduce(u.h);
-    /* 2^-k; 0 where the low part does not matter */
-    tjv_double power = tjv_of_bits(tjv_bits(1.0 + z.f) - tjv_bits(u.h) + tjv_bits(tjv_all(1.0)));
-    tjv_pair f = tjv_ordered_sum(z.f, u.l * power);
-    f.l = tjv_fma(x.l, power, f.l);
-    tjv_pair y = tjv_log_pair((tjv_log_reduced){z.k + k, f.h});
-    y.l = tjv_fma(f.l, tjv_fma(-f.h, 1.0 - f.h, tjv_all(1.0)), y.l); /* 1 / (1 + f), nearly */
-    return y;
+    tjv_pair f = tjv_ordered_sum(z.f, u.l * z.power);
+    f.l = tjv_fma(least, z.power, f.l);
+    z.f = f.h;
+    z.sum = 2.0 + f.h;
+    tjv_pair y = tjv_log_pair(z);
+    /* 1 / (1 + f), nearly */
+    tjv_double slope = tjv_fma(-f.h, tjv_fma(-f.h, 1.0 - f.h, tjv_all(1.0)), tjv_all(1.0));
+    return y.h + tjv_fma(f.l, slope, y.l);
 }
 
 TJV_INLINE tjv_double tjv_log1p_near(tjv_double x)
 {
-    tjv_pair y = tjv_log1p_pair((tjv_pair){x, tjv_all(0.0)}, tjv_all(0.0));
-    return tjv_select(tjv_is_small(x, 0x1p-54), x, y.h + y.l);
+    tjv_double y = tjv_log_sum(tjv_two_sum(tjv_all(1.0), x), tjv_all(0.0));
+    return tjv_select(tjv_is_small(x, 0x1p-54), x, y);
 }
 
 TJV_INLINE tjv_long tjv_log1p_is_special(tjv_double x)
@@ -154,10 +156,10 @@ TJV_INLINE tjv_double tjv_log1p(tjv_double x)
 }
 
 /* log(1 + f), of floats: relative error 2^-30. */
-TJV_INLINE tjv_double tjv_log_light_part(tjv_double f)
+TJV_INLINE tjv_double tjv_log_light_part(tjv_double f, tjv_double sum)
 {
     static const double p[] = {TJV_LOGF};
-    tjv_double s = f / (2.0 + f), z = s * s;
+    tjv_double s = f / sum, z = s * s;
     tjv_double a = tjv_fma(tjv_all(p[2]), z * z, TJV_LINEAR(p, 0, z));
     return tjv_fma(s * z, a, s + s);
 }
@@ -165,13 +167,13 @@ TJV_INLINE tjv_double tjv_log_light_part(tjv_double f)
 TJV_INLINE tjv_double tjv_log_light(tjv_double x)
 {
     tjv_log_reduced z = tjv_log_reduce(x);
-    return tjv_fma(z.k, tjv_all(TJV_LN2_HIGH), tjv_log_light_part(z.f));
+    return tjv_fma(z.k, tjv_all(TJV_LN2_HIGH), tjv_log_light_part(z.f, z.sum));
 }
 
 TJV_INLINE tjv_double tjv_log2_light(tjv_double x)
 {
     tjv_log_reduced z = tjv_log_reduce(x);
-    return tjv_fma(tjv_log_light_part(z.f), tjv_all(TJV_LOG2E_HIGH), z.k);
+    return tjv_fma(tjv_log_light_part(z.f, z.sum), tjv_all(TJV_LOG2E_HIGH), z.k);
 }
 
 TJV_INLINE tjv_double tjv_log10_light(tjv_double x)
@@ -187,7 +189,7 @@ TJV_INLINE tjv_double tjv_log1p_light(tjv_double x)
 {
     tjv_log_reduced z = tjv_log_reduce(1.0 + x);
     tjv_long near = tjv_is(z.k, 0.0); /* x itself, not what is left of it in 1 + x */
-    tjv_double y = tjv_log_light_part(tjv_select(near, x, z.f));
+    tjv_double f = tjv_select(near, x, z.f), y = tjv_log_light_part(f, 2.0 + f);
     return tjv_copysign(tjv_fma(z.k, tjv_all(TJV_LN2_HIGH), y), x);
 }
 

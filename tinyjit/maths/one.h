@@ -54,18 +54,29 @@ TJV_INLINE tjv_float tjv_of_bitsf(tjv_int bits)
     return x;
 }
 
-TJV_INLINE tjv_double tjv_select(tjv_long mask, tjv_double a, tjv_double b)
+/* x with the sign changed where sign has that bit: compilers make the product an exclusive or. */
+TJV_INLINE tjv_double tjv_flip(tjv_double x, tjv_long sign)
+{
+    return x * copysign(1.0, tjv_of_bits(sign));
+}
+
+#define tjv_signed copysign
+
+/* Compilers make branches of these, which skip what is not selected. */
+#define tjv_select(mask, a, b) ((mask) ? (a) : (b))
+#define tjv_selectf(mask, a, b) ((mask) ? (a) : (b))
+
+/* The same for masks that change from call to call: no branch. */
+TJV_INLINE tjv_double tjv_pick(tjv_long mask, tjv_double a, tjv_double b)
 {
     return tjv_of_bits((mask & tjv_bits(a)) | (~mask & tjv_bits(b)));
 }
 
-TJV_INLINE tjv_float tjv_selectf(tjv_int mask, tjv_float a, tjv_float b)
-{
-    return tjv_of_bitsf((mask & tjv_bitsf(a)) | (~mask & tjv_bitsf(b)));
-}
-
 #define tjv_any(mask) ((mask) != 0)
 #define tjv_anyf(mask) ((mask) != 0)
+
+/* Is there one lane, and its mask -1? A branch then saves what the other lanes would need. */
+#define TJV_IF_ONE(mask) tjv_any(mask)
 
 /* function(x) of floats, computed by a function of doubles. */
 #define TJV_BY_DOUBLES(function, x) ((float)function((double)(x)))

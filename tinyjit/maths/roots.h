@@ -24,8 +24,8 @@ TJV_INLINE tjv_cbrt_reduced tjv_cbrt_reduce(tjv_double x)
     tjv_double i =
         tjv_fma(tjv_fma(tjv_fma(tjv_all(p[6]), w, TJV_LINEAR(p, 4, z)), w, TJV_LINEAR(p, 2, z)), w,
                 TJV_LINEAR(p, 0, z));
-    tjv_double factor = tjv_select(tjv_is(rest, 1.0), tjv_all(TJV_CBRT2), tjv_all(1.0));
-    factor = tjv_select(tjv_is(rest, 2.0), tjv_all(TJV_CBRT4), factor);
+    tjv_double factor = tjv_pick(tjv_is(rest, 1.0), tjv_all(TJV_CBRT2), tjv_all(1.0));
+    factor = tjv_pick(tjv_is(rest, 2.0), tjv_all(TJV_CBRT4), factor);
     tjv_double a = tjv_of_bits(m + tjv_shift(rest + TJV_ONES, 52));
     return (tjv_cbrt_reduced){a, i * factor, shifted};
 }
@@ -101,7 +101,7 @@ TJV_RARE tjv_double tjv_hypot_special(tjv_double x, tjv_double y)
 TJV_INLINE tjv_double tjv_hypot(tjv_double x, tjv_double y)
 {
     tjv_long swapped = TJV_MASK(tjv_magnitude(y) > tjv_magnitude(x));
-    tjv_double less = tjv_abs(tjv_select(swapped, x, y)), more = tjv_abs(tjv_select(swapped, y, x));
+    tjv_double less = tjv_abs(tjv_pick(swapped, x, y)), more = tjv_abs(tjv_pick(swapped, y, x));
     tjv_long special = tjv_is_above(more, 0x1p500) | tjv_is_below(more, 0x1p-500);
     return TJV_UNLIKELY(tjv_any(special)) ? tjv_hypot_special(x, y) : tjv_hypot_near(more, less);
 }

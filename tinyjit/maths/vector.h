@@ -39,12 +39,12 @@ TJV_INLINE tjv_long tjv_select_long(tjv_long mask, tjv_long a, tjv_long b)
 /* Lanes where |x| > limit or x is NaN, without a flag; limit >= 0. */
 TJV_INLINE tjv_long tjv_exceeds(tjv_double x, double limit)
 {
-    return TJV_MASK(tjv_bits(tjv_abs(x)) > tjv_bits(tjv_all(limit)));
+    return TJV_MASK((tjv_bits(x) & INT64_MAX) > tjv_bits(tjv_all(limit)));
 }
 
 TJV_INLINE tjv_int tjv_exceedsf(tjv_float x, float limit)
 {
-    return TJV_MASK(tjv_bitsf(tjv_absf(x)) > tjv_bitsf(tjv_allf(limit)));
+    return TJV_MASK((tjv_bitsf(x) & INT32_MAX) > tjv_bitsf(tjv_allf(limit)));
 }
 
 /* Numbers next to TJV_ONES are integers, whose last bits are those of the integer. */
