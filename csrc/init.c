@@ -15,6 +15,7 @@
 #include "base/tokens.h"
 #include "function/call/call.h"
 #include "function/entries.h"
+#include "function/explain.h"
 #include "function/function.h"
 #include "function/module.h"
 #include "function/travel.h"
@@ -108,6 +109,7 @@ static PyMethodDef extension_methods[] = {
     {"live", live, METH_NOARGS, live_doc},
     {"lose", lose, METH_O, lose_doc},
     {"shares_memory", shares_memory, METH_VARARGS, shares_memory_doc},
+    {"count_copy", cwj_count_copy, METH_VARARGS, cwj_count_copy_doc},
     {"tokens", cwj_tokens, METH_O, cwj_tokens_doc},
     {NULL, NULL, 0, NULL},
 };

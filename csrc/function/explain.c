@@ -88,6 +88,26 @@ copies_of(const cwj_function_object *self)
     return copies;
 }
 
+const char cwj_count_copy_doc[] =
+    "count_copy(function, name, /)\n--\n\n"
+    "Count a call for which a kernel copied an argument that its function may have.";
+
+PyObject *
+cwj_count_copy(PyObject *extension, PyObject *args)
+{
+    cwj_module_state *state = PyModule_GetState(extension);
+    cwj_function_object *self;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "O!s:count_copy", state->function_type, &self, &name)) {
+        return NULL;
+    }
+    const cwj_function_decl *decl = self->runtime.decl;
+    for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
+        self->runtime.copied[k] += strcmp(decl->operands[k].name, name) == 0;
+    }
+    Py_RETURN_NONE;
+}
+
 PyObject *
 cwj_function_explain(cwj_function_object *self)
 {

@@ -306,6 +306,14 @@ def loaded(item: str, dtype: np.dtype[Any]) -> str:
     return f"half_to_float({item})" if dtype.char == "e" else item
 
 
+def converted(item: str, read: np.dtype[Any], dtype: np.dtype[Any]) -> str:
+    """Converts an item of dtype `read` to the value that texts compute with where `dtype` is declared."""
+    if dtype.char != "e" or read.char == "e":
+        return loaded(item, read)
+    rounded = f"double_to_half({item})" if read.char == "d" else f"float_to_half((float){item})"
+    return loaded(rounded, dtype)
+
+
 def stored(value: str, dtype: np.dtype[Any]) -> str:
     """Converts a value to an item in memory."""
     return f"float_to_half({value})" if dtype.char == "e" else value

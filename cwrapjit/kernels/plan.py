@@ -47,6 +47,7 @@ class Task:
         pairs = list(zip(scalars, values, strict=True))
         self.strides = [_broadcast(value, shape).strides for scalar, value in pairs if not scalar]
         self.fits = [not scalar and value.shape == shape for scalar, value in pairs]
+        self.functions: tuple[Any, ...] = ()  # that read the inputs, and that fill the outputs
 
     def numbering(self, outputs: bool = False) -> np.ndarray:
         """Describes each axis of the inputs, or of the outputs: whether it is reduced, the difference of its
@@ -440,6 +441,7 @@ def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., A
     elif task.nout_items:
         before, last = _levels(family, task, [each.reshape(out_shape).strides for each in outs or layouts])
         fill = last.fill
+        task.functions = (*(steps[0].function for steps, _ in before[:1]), last.function)
 
     def sources(inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
         """Returns the arrays that the last level reads."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from cwrapjit._content import Travels, frozen
-from cwrapjit._cwrapjit import Function, shares_memory
+from cwrapjit._cwrapjit import Function, count_copy, shares_memory
 from cwrapjit._errors import warn_user
 from cwrapjit._foreign import plain
 from cwrapjit._imports import load
@@ -226,7 +226,10 @@ class ReductionKernel(Travels):
 
     # ---- a call without a plan -------------------------------------------------------------------------
 
-    def _call(self, args: tuple[Any, ...], axis: Any, keepdims: bool, out: Any, dtype: Any) -> Any:
+    def _call(
+        self, args: tuple[Any, ...], axis: Any, keepdims: bool, out: Any, dtype: Any, copied: Any = ()
+    ) -> Any:
+        """copied: the names of arguments that are copies."""
         given = self._given_outputs(args, out)
         inputs = [
             each if type(each) is np.ndarray or is_scalar(each) else self._array(each, k)
@@ -234,9 +237,10 @@ class ReductionKernel(Travels):
         ]
         arrays = (*inputs, *(np.asarray(each) for each in given))
         key = _key(arrays, len(args), axis, keepdims) if dtype is None else None
+        key = (*key, copied) if key is not None and copied else key
         run = self._plans.get(key)
         if run is None:
-            run = self._planned(inputs, given, axis, keepdims, dtype)
+            run = self._planned(inputs, given, axis, keepdims, dtype, copied)
             if key is not None:
                 if len(self._plans) >= _MOST_PLANS:
                     self._plans.clear()
@@ -245,7 +249,13 @@ class ReductionKernel(Travels):
         return results if not given else given[0] if len(given) == 1 else tuple(given)
 
     def _planned(
-        self, inputs: list[Any], given: Sequence[np.ndarray], axis: Any, keepdims: bool, dtype: Any
+        self,
+        inputs: list[Any],
+        given: Sequence[np.ndarray],
+        axis: Any,
+        keepdims: bool,
+        dtype: Any,
+        copied: Sequence[str],
     ) -> Callable[..., Any]:
         """Returns a callable for calls of these types and this geometry."""
         texts, who = self._texts, self._who
@@ -292,10 +302,12 @@ class ReductionKernel(Travels):
             for k, (parameter, each) in enumerate(pairs)
             if is_scalar(each)
         ]
-        if not numbers and not texts.wholes:
+        if not numbers and not texts.wholes and not copied:
             return run
 
         def run_with_more(*values: Any) -> Any:
+            for function, argument in itertools.product(task.functions, copied):
+                count_copy(function, argument)
             inputs = values[: self.nin]
             arrays = [*inputs, *self._wholes(inputs, shape), *values[self.nin :]]
             for k, name, each in numbers:
@@ -311,7 +323,7 @@ class ReductionKernel(Travels):
         read = []
         for k, each in enumerate(self._texts.inputs):
             dtype, own = each.type_in(types), known[k] if k < self.nin else None
-            whole = each.raw or k in self._texts.wholes or dtype.char == "e" or dtype.kind == "c"
+            whole = each.raw or k in self._texts.wholes or dtype.kind == "c"
             read.append(dtype if whole or own is None or not own.isnative else own)
         return read
 
@@ -346,9 +358,12 @@ class ReductionKernel(Travels):
                 if shares_memory(made[one], made[other]):
                     both = f"{names[one]!r} shares memory with output {names[other]!r}"
                     raise ValueError(f"{self._who}: output {both}; wanted separate arrays")
-            for k in [k for k in range(len(made)) if not fits[k]]:
+            unfit = [k for k in range(len(made)) if not fits[k]]
+            for k in unfit:
                 made[k] = copied(k, made[k])
-            results = self._call(tuple(made[: self.nin]), *how, tuple(made[self.nin :]) or None, dtype)
+            outs = tuple(made[self.nin :]) or None
+            told = tuple([names[k] for k in unfit])
+            results = self._call(tuple(made[: self.nin]), *how, outs, dtype, told)
             given = values[self.nin :]
             for each, copy in zip(given, made[self.nin :], strict=True):
                 if each is not copy:

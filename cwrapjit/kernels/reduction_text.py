@@ -375,12 +375,12 @@ class Family:
         texts, arguments, loads = self.texts, [], []
         every = zip(texts.inputs, self._declared, self.dtypes_in, self._shapes, strict=True)
         for each, dtype, read, shape in every:
-            if shape is None and c_type(read) == value_type(dtype):
+            if shape is None and c_type(read) == value_type(dtype) and read == dtype:
                 arguments.append(f"const {c_type(read)} {each.name}")
             elif shape is None:
                 item = f"cwr_item_{each.name}"
                 arguments.append(f"const {c_type(read)} {item}")
-                loads.append(f"const {value_type(dtype)} {each.name} = {ctext.loaded(item, read)};")
+                loads.append(f"const {value_type(dtype)} {each.name} = {ctext.converted(item, read, dtype)};")
         arguments += self._parameters(texts.map_facts)
         header.own(f"static inline cwr_acc cwr_map({', '.join(arguments)})", "{", *loads)
         if PLACE in texts.map_facts:

@@ -377,3 +377,11 @@ def test_explain_says_how_many_calls_copied() -> None:
     kernel(x.astype("f4"), x)
     kernel(x, x)
     assert kernel.functions[0].explain().copies == {"x": 1}
+    total = cwrapjit.ReductionKernel("double x", "double y", "x", "a + b", "y = a", "0")
+    for size in 4, 40_000:  # in one level, and in two
+        swapped = np.ones(size, ">f8")
+        for _ in range(3):
+            assert total(swapped) == total(swapped.astype("f8")) == total(np.ones(size, "f4")) == size
+        assert total(swapped, out=np.zeros((), complex)) == size
+    found = [each.explain().copies for each in total.functions]
+    assert [each for each in found if each] == [{"x": 4, "y": 1}, {"x": 4}, {"y": 1}]

@@ -297,14 +297,27 @@ def test_inputs_convert_as_numpy_converts_them(to: str, cast: str) -> None:
 
 
 @pytest.mark.row("S01")
+@pytest.mark.parametrize("dtype", "?bBhHiIlLefdg")
+def test_inputs_of_float16_are_rounded_as_numpy_rounds_them(dtype: str) -> None:
+    kernel = ReductionKernel("float16 x", "float32 y", "x", "b", "y = a", None, cast="same_kind")
+    random = np.random.default_rng(8)
+    halves = random.integers(0, 0x7BFF, 4000, np.uint16)
+    middle = (halves.view("e").astype("d") + (halves + 1).view("e")) / 2
+    with np.errstate(all="ignore"):
+        x = (middle * random.choice([1, 1 - 2**-23, 1 + 2**-40, -1, 1e9], 4000)).astype(dtype)
+        np.testing.assert_array_equal(kernel(x[:, None], axis=1), x.astype("e").astype("f"))
+
+
+@pytest.mark.row("S01")
 def test_any_byte_of_a_bool_that_is_converted_is_true() -> None:
     assert ReductionKernel(*SUM)(np.array([0, 2, 255], np.uint8).view(bool)) == 2
 
 
 @pytest.mark.row("S01")
-def test_what_is_converted_item_by_item_needs_no_memory() -> None:
-    kernel, x = ReductionKernel(*SUM), np.ones((20_000, 200), "f4")
-    out = np.empty(20_000)
+@pytest.mark.parametrize("fixed", ["float64", "float16"])
+def test_what_is_converted_item_by_item_needs_no_memory(fixed: str) -> None:
+    kernel = ReductionKernel(f"{fixed} x", *SUM[1:], cast="same_kind")
+    x, out = np.ones((20_000, 200), "f4"), np.empty(20_000)
     for call in (lambda: kernel(x, axis=1, out=out), lambda: kernel(x[:, ::-2], axis=1, out=out)):
         call()
         tracemalloc.start()
