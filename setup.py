@@ -1,9 +1,9 @@
 """Builds cwrapjit._cwrapjit; everything else is in pyproject.toml.
 
 Several texts become part of the extension: the prelude of every compiled unit, the functions that the cc tier
-inlines, those of complex numbers and float16, and the call path that module.write() emits. They are ordinary
-C files, which tools/embed.py turns into C arrays in the build folder; it also writes NumPy's functions for
-snippets. CWRAPJIT_WERROR=1 makes compiler warnings errors."""
+inlines, those of complex numbers and float16, and what module.write() emits: the call path and functions of
+mathematics. They are ordinary C files, which tools/embed.py turns into C arrays in the build folder; it also
+writes NumPy's functions for snippets. CWRAPJIT_WERROR=1 makes compiler warnings errors."""
 
 from __future__ import annotations
 
@@ -144,7 +144,8 @@ class BuildWithTexts(build_ext):
         ext.sources = [*declared]
         ext.depends = [*depends, str(folder / "settings.txt")]
         numbers = (embed.embed_mathematics, embed.embed_complex, embed.embed_half, embed.embed_extremes)
-        for write in (embed.embed_prelude, *numbers, embed.embed_call_path, embed.embed_numpy):
+        texts = (embed.embed_prelude, *numbers, embed.embed_maths, embed.embed_call_path)
+        for write in (*texts, embed.embed_numpy):
             written = folder / f"{write.__name__}.c"
             write(ROOT, written)
             ext.sources.append(str(written))

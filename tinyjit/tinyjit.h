@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define TJ_VERSION "0.1.0"
 
@@ -275,6 +276,7 @@ typedef struct tj_spec {
     bool checked;         /* item__X() checks its indices: see tj_emit_function() */
     bool libm; /* functions of mathematics are libm's */
     bool says_libm; /* the text says so, as its environment has another default */
+    bool fastmath;  /* the system's compiler may change results */
 } tj_spec;
 
 /* Checks all that needs no compiler: names (unique identifiers that are not reserved), the C types and
@@ -360,12 +362,19 @@ typedef struct tj_running {
 tj_status tj_emit_loops(const tj_spec *spec, const tj_profile *profiles, const tj_running *running,
                         bool all_names, tj_text *text);
 
+/* A piece of the text of our functions of mathematics. */
+typedef struct tj_maths_piece {
+    uint64_t users; /* the functions that need it; bits in the order of maths/functions.def */
+    const char *text; /* NULL: the end */
+} tj_maths_piece;
+
 /* Appends the source of a standalone extension module for these functions, which share the header of the
  * first spec. call_path is the text of the call path (NUL-terminated). docs[i] may be NULL. comment is plain
  * text for the top of the file (how to build), or NULL. environment is that of the functions, or NULL. */
 tj_status tj_emit_module(const tj_environment *environment, const char *name, const char *doc,
-                         const char *comment, const char *call_path, int nspecs,
-                         const tj_spec *const *specs, const char *const *docs, tj_text *text);
+                         const char *comment, const char *call_path, const tj_maths_piece *maths,
+                         int nspecs, const tj_spec *const *specs, const char *const *docs,
+                         tj_text *text);
 
 /* ---- compiling --------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 """Turns a C file into a C string: build helper for setup.py, and a command line.
 
 The extension embeds several texts: the prelude of every compiled unit, the functions that the cc tier
-inlines, and the call path that m.write() copies into standalone modules. All are ordinary C files. This tool
-inlines the headers that they include, and writes the self-contained text as a C source file. It also writes
-the functions that the small <numpy/arrayobject.h> declares.
+inlines, and the call path and functions of mathematics that m.write() copies into standalone modules. All are
+ordinary C files. This tool inlines the headers that they include, and writes the self-contained text as a C
+source file. It also writes the functions that the small <numpy/arrayobject.h> declares.
 
     python tools/embed.py -I cwrapjit/include --strip --function \\
         --line "<cwrapjit prelude>" --name tj_prelude -o embedded_prelude.c tinyjit/prelude.h
@@ -181,6 +181,100 @@ def embed_call_path(root: Path | str, output: Path | str) -> list[str]:
     search_dirs = [Path(root, "csrc"), Path(root, "tinyjit")]
     embed(source, output, "cwj_call_path_text", search_dirs=search_dirs)
     return dependencies(source, search_dirs)
+
+
+# ---- the functions of mathematics ------------------------------------------------------------------------
+
+FUNCTION = re.compile(r"^TJV_FUNCTION\((\w+), ", re.MULTILINE)
+NAME = re.compile(r"\b(?:tjv_|TJV_)\w+")
+OF_LANES = {"#ifndef TJV_LANES": False, "#if TJV_LANES == 1": True, "#if TJV_LANES > 1": False}
+
+
+def one_lane(text: str) -> str:
+    """Return stripped text without what is for several lanes, and without the system's headers."""
+    lines: list[str] = []
+    taken: list[bool | None] = []  # for each open condition; None: it does not ask for lanes
+    for line in text.split("\n"):
+        if line.startswith("#if"):
+            taken.append(OF_LANES.get(line))
+        of_lanes = line.startswith(("#if", "#else", "#endif")) and taken[-1] is not None
+        if of_lanes and line == "#else":
+            taken[-1] = not taken[-1]
+        if not of_lanes and False not in taken and not line.startswith("#include <"):
+            lines.append(line)
+        if line == "#endif":
+            taken.pop()
+    return "\n".join(lines)
+
+
+def cut(text: str) -> list[str]:
+    """Return the definitions, directives and conditions at file scope of stripped text."""
+    pieces, begun, depth = [], "", 0
+    for line in text.split("\n"):
+        begun += f"{line}\n"
+        if begun.startswith("#if"):
+            ends = begun.count("\n#if") + 1 == begun.count("\n#endif")
+        elif begun.startswith("#"):
+            ends = not line.endswith("\\")
+        else:
+            depth += sum(line.count(each) for each in "({") - sum(line.count(each) for each in ")}")
+            ends = depth == 0 and (line.endswith((";", "}")) or re.match(r"TJV_\w+\(", begun) is not None)
+        if ends:
+            pieces.append(begun)
+            begun = ""
+    return pieces
+
+
+def expand(piece: str, macros: dict[str, tuple[list[str], str]]) -> str:
+    """Return the piece, or what it makes if it is a call of a macro that defines functions."""
+    call = re.match(r"(TJV_\w+)\((.*)\)\n$", piece)
+    if not call or call[1] not in macros:
+        return piece
+    parameters, body = macros[call[1]]
+    arguments = re.split(r", (?![^()]*\))", call[2])
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        body = re.sub(rf"\b{parameter}\b", argument, body)
+    return strip(body.replace("##", ""))
+
+
+def embed_maths(root: Path | str, output: Path | str) -> None:
+    """Write the C file that defines cwj_maths_pieces[]: the text of tinyjit/maths for one lane in pieces
+    with the functions that need it: bit i stands for the i-th of functions.def."""
+    folder = Path(root, "tinyjit", "maths")
+    functions = FUNCTION.findall((folder / "functions.def").read_text(encoding="utf-8"))
+    text = "#define TJV_LANES 1\n" + one_lane(strip(flatten(folder / "functions.h")))
+    macros: dict[str, tuple[list[str], str]] = {}
+    pieces: list[str] = []
+    definer: dict[str, int] = {}  # the piece of each name
+    for given in cut(text):
+        piece = expand(given, macros)
+        macro = re.match(r"#define (\w+)(?:\(([^)]*)\))?", piece)
+        if macro and macro[2]:
+            macros[macro[1]] = macro[2].split(", "), piece[macro.end() :].replace("\\\n", "\n")
+        elif macro and macro[1] in definer:
+            raise SystemExit(f"{folder}: {macro[1]} is defined twice")
+        if piece.startswith("#undef"):
+            continue
+        for name in [macro[1]] if macro else NAME.findall(piece):
+            definer.setdefault(name, len(pieces))  # C declares names before their use
+        pieces.append(piece)
+    users = [0] * len(pieces)
+    for bit, function in enumerate(functions):
+        pending, seen = [definer[f"tjv_{function}"]], set()
+        while pending:
+            number = pending.pop()
+            if number not in seen:
+                seen.add(number)
+                users[number] |= 1 << bit
+                pending += [definer[name] for name in NAME.findall(pieces[number])]
+    rows = [
+        f"    {{{set_of:#x},\n{to_c_literal(piece)}}},\n"
+        for set_of, piece in zip(users, pieces, strict=True)
+        if set_of
+    ]
+    begin = '#include "tinyjit.h"\n\nextern const tj_maths_piece cwj_maths_pieces[];\n\n'
+    text = f"{begin}const tj_maths_piece cwj_maths_pieces[] = {{\n{''.join(rows)}    {{0, NULL}}}};\n"
+    write(output, folder / "functions.h", text)
 
 
 def embed_numpy(root: Path | str, output: Path | str) -> None:

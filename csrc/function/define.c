@@ -250,6 +250,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
         check_threads(spec, &options) < 0 || cwj_reduction_take(&reduction, spec, &arguments) < 0) {
         goto done;
     }
+    spec->tj.fastmath = options.fastmath == 1;
     spec->tj.libm = options.math == CWJ_MATH_LIBM;
     spec->tj.says_libm = spec->tj.libm != tj_environment_uses_libm(environment->tj);
     definition = cwj_blueprint_new(&arguments);

@@ -23,7 +23,7 @@ told_of(cwj_function_object *self, const tj_compiler *compiler, int typeset)
     if (cwj_tiers_emit(self, &typeset, &text)) {
         tj_job_options options = {.compiler = compiler,
                                   .kind = TJ_JOB_EXPLAIN,
-                                  .fastmath = self->tiers.fastmath,
+                                  .fastmath = self->spec->tj.fastmath,
                                   .keeps_state = true};
         job = tj_job_new(self->environment->tj, text.data, &options);
     }

@@ -150,7 +150,7 @@ make_job(cwj_function_object *self, const tj_compiler *compiler, const int *runn
         remember_profiles(self);
         tj_job_options options = {.compiler = compiler,
                                   .kind = self->tiers.checks ? TJ_JOB_SYNTAX : TJ_JOB_CODE,
-                                  .fastmath = self->tiers.fastmath,
+                                  .fastmath = self->spec->tj.fastmath,
                                   .urgent = running != NULL,
                                   .symbol = symbol.data,
                                   .ready = self->tiers.checks ? NULL
@@ -300,7 +300,6 @@ int
 cwj_tiers_init(cwj_function_object *self, const cwj_options *options)
 {
     self->tiers.optimize = options->optimize;
-    self->tiers.fastmath = options->fastmath == 1;
     self->tiers.checks = options->checks;
     self->usual = self->vectorcall;
     if (options->checks) {

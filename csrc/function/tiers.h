@@ -35,7 +35,6 @@ struct cwj_function_object;
 
 typedef struct cwj_tiers {
     int optimize; /* a cwj_optimize */
-    int fastmath;
     int checks; /* debug=True: the job only checks the text */
     tj_job *urgent; /* owned: the running call's job; NULL: none */
     int njobs;

@@ -1,13 +1,14 @@
 /* write.c: module.write() writes the C source of a standalone extension module.
  *
  * It passes the descriptions of the functions in memory, and the source text of this extension's
- * call path, to tj_emit_module().
+ * call path and of the functions of mathematics, to tj_emit_module().
  */
 #include "base/errors.h"
 #include "function/function.h"
 #include "function/module.h"
 
 extern const char cwj_call_path_text[];
+extern const tj_maths_piece cwj_maths_pieces[];
 
 /* ---- contents ---------------------------------------------------------- */
 
@@ -97,7 +98,8 @@ emit(PyObject *self, PyObject *held, size_t count, const tj_spec **specs, const 
         goto done;
     }
     if (tj_emit_module(cwj_module_data_of(self)->environment->tj, name_text, docs[count],
-                       comment_text, cwj_call_path_text, (int)count, specs, docs, &text) != TJ_OK) {
+                       comment_text, cwj_call_path_text, cwj_maths_pieces, (int)count, specs, docs,
+                       &text) != TJ_OK) {
         PyErr_NoMemory();
         goto done;
     }

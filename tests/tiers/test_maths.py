@@ -11,12 +11,13 @@ import pathlib
 import pickle
 import platform
 import re
+import shutil
 import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import build_shared, compiler, python, refuses
+from helpers import build_extension, build_shared, compiler, python, refuses
 
 import cwrapjit
 import cwrapjit.graph as cg
@@ -398,11 +399,125 @@ def test_exceptions_that_a_text_asks_for_are_seen(optimize: str) -> None:
     assert f(np.array([1.0, 800.0, 2.0, -900.0]))[1].tolist() == [0, 1, 0, 0]
 
 
-@pytest.mark.row("M04")
-def test_a_written_module_calls_libm() -> None:
-    m = cwrapjit.module("written")
-    body = {np.float64: "item__y() = exp(item__x()); return true;"}
-    m.function("f", signature="x() -> y()", Ccode_slice_eval=body)
+# ---- written modules --------------------------------------------------------------------------------
+
+STRICT = ["-Wall", "-Wextra", "-Werror"]
+FUSED = ["-march=native"] if platform.machine() == "x86_64" else []
+
+
+def written(m: Any) -> str:
     text = io.StringIO()
     m.write(text)
-    assert "exp(" in text.getvalue() and "tjv_" not in text.getvalue()
+    return text.getvalue()
+
+
+def defining(name: str, value: str, kind: str = "double", arity: int = 1, **options: Any) -> Any:
+    """Returns a module with a function f of one or two numbers, whose result is `value`."""
+    m = cwrapjit.module(name, **{key: options.pop(key) for key in ("header", "sources") if key in options})
+    add(m, "f", value, kind, arity, **options)
+    return m
+
+
+def add(m: Any, name: str, value: str, kind: str = "double", arity: int = 1, **options: Any) -> None:
+    inputs = ", ".join(["x()", "y()"][:arity])
+    body = {{"double": "f8", "float": "f4"}[kind]: f"item__z() = {value}; return true;"}
+    m.function(name, signature=f"{inputs} -> z()", Ccode_slice_eval=body, **options)
+
+
+@pytest.mark.row("M04")
+@pytest.mark.parametrize("cc, flags", [("", ["-O0"]), ("", ["-O2", *FUSED]), ("clang", ["-O1", *FUSED])])
+def test_a_written_module_has_the_same_bits(
+    cc: str, flags: list[str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compilers that may fuse products and sums do not fuse those of these functions."""
+    if cc and not shutil.which(cc):
+        pytest.skip(f"no {cc} on this machine")
+    monkeypatch.setenv("CC", cc or compiler())
+    m = cwrapjit.module("cwj_maths")
+    for name, arity, kind in OURS:
+        add(m, name, f"{name}({', '.join(['item__x()', 'item__y()'][:arity])})", kind, arity)
+    built = build_extension(tmp_path, "cwj_maths", written(m), *STRICT, "-Wno-unused-function", *flags)
+    for name, arity, kind in OURS:
+        x = arguments(kind, arity)
+        with np.errstate(all="ignore"):
+            assert bits(getattr(built, name)(*x)) == bits(getattr(m, name)(*x)), name
+
+
+@pytest.mark.row("M04")
+def test_a_written_module_contains_what_each_function_needs(tmp_path: pathlib.Path) -> None:
+    """The others are not there to complete it."""
+    begin = "".join(f"#include <{each}.h>\n" for each in ("math", "stdbool", "stdint", "string"))
+    pattern = r"\n/\* ---- functions of mathematics.*?#define \w+ cwj_math_\w+\n#endif\n"
+    files = []
+    for name, arity, kind in OURS:
+        given = ", ".join(["item__x()", "item__y()"][:arity])
+        text = written(defining("cwj_alone", f"{name}({given})", kind, arity))
+        part = re.search(pattern, text, re.DOTALL)
+        assert part and part[0].count("cwj_math_") == 2 and len(part[0]) < 20_000
+        files.append(tmp_path / f"{name}.c")
+        files[-1].write_text(f"{begin}{part[0]}{kind} (*p)({', '.join([kind] * arity)}) = {name};\n")
+    subprocess.run([compiler(), *STRICT, "-std=gnu11", "-fsyntax-only", *map(str, files)], check=True)
+
+
+HEADER = """
+static double twice(double (*function)(double), double x) { return function(function(x)); }
+static float short_log(float x) { return logf(x); }
+struct angle { double cos; };
+"""
+
+
+@pytest.mark.row("M04")
+@pytest.mark.parametrize(
+    "value, names",
+    [
+        ("exp(item__x()) + cbrt(item__x())", "exp cbrt logf"),
+        ("twice(tan, item__x())", "tan logf"),
+        ("item__x() < 0 ? 0 : (&acos)(item__x())", "acos logf"),
+        ("JOINED(sinh)(item__x())", "sinh sinhf logf"),
+        ("carg(CMPLX(item__x(), 1))", "atan2 atan2f logf"),
+        ("pow(item__x(), 3)", "logf"),
+        ("0; double erf = item__x(), *sin = &erf; item__z() = twice(floor, erf) + (*sin)", "logf"),
+        ("LOG_OF(item__x())", "logf"),
+        ("((struct angle){.cos = item__x()}).cos", "logf"),
+    ],
+)
+def test_a_written_module_contains_what_its_text_calls(
+    value: str, names: str, tmp_path: pathlib.Path
+) -> None:
+    more = "#define JOINED(name) name##f\n" if "JOINED" in value else ""
+    more += "#define log(x) 2 * (x)\n#define LOG_OF(x) log(x)\n" if "LOG_OF" in value else ""
+    more += "#include <complex.h>\n" if "carg" in value else ""
+    m = defining("cwj_called", value, header=more + HEADER)
+    text = written(m)
+    assert sorted(re.findall(r"#define \w+ cwj_math_(\w+)\n", text)) == sorted(names.split())
+    built = build_extension(tmp_path, "cwj_called", text, *STRICT)
+    x = numbers("double")
+    with np.errstate(all="ignore"):
+        assert bits(built.f(x)) == bits(m.f(x))
+
+
+@pytest.mark.row("M04")
+def test_a_written_module_calls_libm_where_the_function_does(tmp_path: pathlib.Path) -> None:
+    x = np.abs(np.random.default_rng(3).normal(size=30_000))
+    theirs = of_libm("log", "double", x)
+    for option in ({"math": "libm"}, {"fastmath": True}):
+        m = defining("cwj_theirs", "log(item__x())", **option)
+        assert "tjv_" not in written(m)
+        add(m, "g", "log(item__x())")
+        add(m, "h", "log(item__x())", **option)
+        built = build_extension(tmp_path, "cwj_theirs", written(m), *STRICT)
+        assert bits(built.f(x)) == bits(built.h(x)) == bits(theirs) != bits(built.g(x)) == bits(m.g(x))
+        (tmp_path / "cwj_theirs.so").unlink(missing_ok=True)
+
+
+@pytest.mark.row("M04")
+def test_an_own_function_wins_in_a_written_module(tmp_path: pathlib.Path) -> None:
+    plus = "double %s(double x) { return x + 1; }"
+    (tmp_path / "own.c").write_text(plus % "exp")
+    header = f"double exp(double);\nstatic {plus % 'sin'}\n{plus % 'fabs'}\nstatic {plus % 'floor'}\n"
+    m = defining("cwj_own", "exp(item__x()) + sin(item__x()) + fabs(item__x()) + floor(item__x())",
+                 header=header, sources=[tmp_path / "own.c"])  # fmt: skip
+    assert "tjv_" not in written(m)
+    sources = ["-Wl,-Bsymbolic", str(tmp_path / "own.c")]
+    built = build_extension(tmp_path, "cwj_own", written(m), *STRICT, *sources)
+    assert built.f(2.5) == m.f(2.5) == 14.0

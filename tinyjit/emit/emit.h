@@ -158,6 +158,17 @@ int tj_named_dim(const tj_emitter *this, const char *name);
  * the generated text in #line. */
 tj_status tj_emit_for_module(const tj_spec *spec, bool all_names, const char *file, tj_text *text);
 
+/* ---- emit_maths.c: functions of mathematics in modules that m.write() emits --------- */
+
+/* Returns the set of functions that a module gets: bit i stands for tj_maths_name(i). `defined` are those of the header.
+ * *failed: out of memory. */
+uint64_t tj_maths_find(const tj_environment *environment, int nspecs, const tj_spec *const *specs,
+                       const tj_names *defined, bool *failed);
+/* Emits the functions of a set, and macros that give them the usual names. */
+void tj_emit_maths(const tj_maths_piece *pieces, uint64_t set, tj_text *text);
+/* Emits, around a function that calls libm's, directives that end these macros, and (on) that bring them back. */
+void tj_emit_maths_switch(const tj_spec *spec, uint64_t set, bool on, tj_text *text);
+
 /* ---- emit_implied.c ---------------------------------------------------------------- */
 
 enum {

@@ -216,6 +216,22 @@ static void emit_mathematics(const char *header, tj_text *text)
     tj_text_puts(text, tj_extremes());
 }
 
+static void visit_own(void *text, const char *name)
+{
+    if (tj_libm_symbol(name))
+        tj_text_printf(text, "#undef %s\n#define %s cwj_own_%s\n", name, name, name);
+}
+
+/* Emits other names for those functions of <math.h> that the header defines itself, and adds all that it defines. */
+static void emit_own_names(const char *header, tj_names *defined, tj_text *text)
+{
+    if (header && !tj_defined_collect(header, defined))
+        text->failed = true;
+    tj_compile_lock();
+    tj_names_each(defined, visit_own, text);
+    tj_compile_unlock();
+}
+
 /* Returns true if some function gets the header without asking. */
 static bool is_implied(int nspecs, const tj_spec *const *specs, int header, bool *failed)
 {
@@ -264,11 +280,18 @@ static void hide_divisors(tj_text *text, size_t start)
 }
 
 tj_status tj_emit_module(const tj_environment *environment, const char *name, const char *doc,
-                         const char *comment, const char *call_path, int nspecs,
-                         const tj_spec *const *specs, const char *const *docs, tj_text *text)
+                         const char *comment, const char *call_path, const tj_maths_piece *maths,
+                         int nspecs, const tj_spec *const *specs, const char *const *docs,
+                         tj_text *text)
 {
+    const char *header = nspecs > 0 ? specs[0]->header.text : NULL;
+    tj_names *defined = tj_names_new();
     tj_status status = TJ_OK;
-    tj_text file = {0};
+    tj_text file = {0}, own = {0};
+    if (!defined)
+        return TJ_NO_MEMORY;
+    emit_own_names(header, defined, &own);
+    uint64_t set = tj_maths_find(environment, nspecs, specs, defined, &own.failed);
     tj_text_printf(&file, "%s.c", name);
     emit_comment(comment, text);
     tj_text_puts(text, top);
@@ -276,25 +299,31 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
     if (is_asked(nspecs, specs, TJ_HALF_HEADER)) /* it uses NumPy's own complex types */
         tj_text_puts(text, "#include <numpy/halffloat.h>\n");
     tj_text_puts(text, redirect);
+    tj_emit_maths(maths, set, text);
     if (!environment || !environment->own_mathematics)
-        emit_mathematics(nspecs > 0 ? specs[0]->header.text : NULL, text);
+        emit_mathematics(header, text);
     emit_number_helpers(nspecs, specs, true, text);
     tj_text_puts(text,
                  "#if defined __GNUC__ && !defined __clang__\n#define CWJ_GCC __GNUC__\n#endif\n");
     tj_text_puts(text, tj_divisors_macro());
+    tj_text_puts(text, own.data ? own.data : "");
     size_t start = text->length;
     if (nspecs > 0)
         emit_header(&specs[0]->header, text);
     emit_number_helpers(nspecs, specs, false, text);
     for (int i = 0; i < nspecs && status == TJ_OK && !file.failed; i++) {
+        tj_emit_maths_switch(specs[i], set, false, text);
         status = tj_emit_for_module(specs[i], has_include(&specs[i]->header), file.data, text);
+        tj_emit_maths_switch(specs[i], set, true, text);
         emit_wrapper(specs[i], text);
     }
     hide_divisors(text, start);
     emit_methods(nspecs, specs, docs, text);
     emit_exec(nspecs, specs, text);
     emit_init(name, doc, text);
-    status = text->failed || file.failed ? TJ_NO_MEMORY : status;
+    status = text->failed || file.failed || own.failed ? TJ_NO_MEMORY : status;
+    tj_names_free(defined);
     tj_text_clear(&file);
+    tj_text_clear(&own);
     return status;
 }

@@ -1,0 +1,178 @@
+/* emit_maths.c: gives standalone modules the functions of maths/ that their text uses. They have the same bits as in memory.
+ *
+ * Macros with the usual names lead to them. A name that the text only has for a variable does not count. */
+#include <string.h>
+
+#include "emit/emit.h"
+#include "maths/maths.h"
+#include "read/tokens.h"
+
+_Static_assert(TJ_MATHS_COUNT <= 64, "a set has a bit for each function");
+
+static const char begin[] =
+    "\n/* ---- functions of mathematics with the same bits everywhere: error below 1 ulp ---- */\n"
+    "#if defined __GNUC__ && !defined __FAST_MATH__ && __FLT_EVAL_METHOD__ % 16 == 0\n"
+    "#define CWJ_MATHS\n"
+    "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n"
+    "#else\n#pragma GCC push_options\n"
+    "#pragma GCC optimize(\"fp-contract=off\", \"no-fast-math\")\n#endif\n";
+static const char end[] = "#ifdef __clang__\n#pragma STDC FP_CONTRACT DEFAULT\n"
+                          "#else\n#pragma GCC pop_options\n#endif\n#endif\n";
+
+static uint64_t bit(size_t i)
+{
+    return UINT64_C(1) << i;
+}
+
+/* ---- which functions --------------------------------------------------------------------- */
+
+/* What the texts of a module say of our functions. */
+typedef struct mentions {
+    uint64_t calls, macros; /* sets: they use it; they have a macro of that name */
+    bool joins, failed; /* they contain ##; out of memory */
+} mentions;
+
+static bool is_named(const tj_tokens *tokens, size_t i, const char *name)
+{
+    const tj_token *token = &tokens->items[i];
+    return token->kind == TJ_TOKEN_NAME && token->length == strlen(name) &&
+           !memcmp(token->text, name, token->length);
+}
+
+static bool is_called(const tj_tokens *tokens, size_t i)
+{
+    bool other = i > 0 && (tj_token_in(tokens, i - 1, ".") || tj_token_at(tokens, i - 1, "->") ||
+                           tj_token_among(tokens, i - 1, "double float")); /* it is declared */
+    return tj_token_in(tokens, i + 1, "(") && !other;
+}
+
+static bool is_value(const tj_tokens *tokens, size_t i)
+{
+    return i > 0 && tj_token_in(tokens, i + 1, "),;:}") &&
+           (tj_token_in(tokens, i - 1, "(,=&?:{") || tj_token_at(tokens, i - 1, "return"));
+}
+
+static bool is_variable(const tj_tokens *tokens, size_t i)
+{
+    return i > 0 && tokens->items[i - 1].kind == TJ_TOKEN_NAME &&
+           !tj_token_at(tokens, i - 1, "return") && tj_token_in(tokens, i + 1, "=,;)[");
+}
+
+static bool uses(const tj_tokens *tokens, const char *name)
+{
+    bool called = false, value = false, variable = false;
+    for (size_t i = 0; i < tokens->count; i++) {
+        bool named = is_named(tokens, i, name);
+        called |= named && (is_called(tokens, i) || tj_token_at(tokens, i + 1, "##"));
+        value |= named && is_value(tokens, i);
+        variable |= named && is_variable(tokens, i);
+    }
+    return called || (value && !variable);
+}
+
+static bool has_macro(const tj_tokens *tokens, const char *name)
+{
+    bool found = false;
+    for (size_t i = 1; i < tokens->count; i++)
+        found |= is_named(tokens, i, name) && tj_token_at(tokens, i - 1, "define");
+    return found;
+}
+
+static void look(mentions *this, const tj_piece *piece)
+{
+    tj_tokens tokens = {0};
+    const char *name;
+    if (!piece->length || this->failed)
+        return;
+    this->failed = !tj_tokens_list(&tokens, piece->text, piece->length);
+    this->joins |= tj_bytes_hold(piece->text, piece->length, "##");
+    bool angle = uses(&tokens, "carg"), anglef = angle || uses(&tokens, "cargf");
+    for (size_t i = 0; (name = tj_maths_name(i)); i++) {
+        bool implied = (angle && i == TJ_MATHS_atan2) || (anglef && i == TJ_MATHS_atan2f);
+        this->calls |= implied || uses(&tokens, name) ? bit(i) : 0;
+        this->macros |= has_macro(&tokens, name) ? bit(i) : 0;
+    }
+    tj_tokens_clear(&tokens);
+}
+
+static bool calls_libm(const tj_spec *spec)
+{
+    return spec->libm || spec->fastmath;
+}
+
+static void look_at_function(mentions *this, const tj_spec *spec)
+{
+    look(this, &spec->header);
+    look(this, &spec->validate);
+    look(this, &spec->cleanup);
+    for (int i = 0; i < spec->nextras; i++)
+        look(this, &spec->extras[i].default_value);
+    for (int t = 0; t < spec->ntypesets; t++)
+        look(this, &spec->typesets[t].body);
+}
+
+uint64_t tj_maths_find(const tj_environment *environment, int nspecs, const tj_spec *const *specs,
+                       const tj_names *defined, bool *failed)
+{
+    mentions found = {0};
+    const char *name;
+    for (int i = 0; i < nspecs; i++)
+        if (!calls_libm(specs[i]))
+            look_at_function(&found, specs[i]);
+    tj_compile_lock();
+    for (size_t i = 0; (name = tj_maths_name(i)); i++) {
+        if (found.joins && tj_maths_is_float(i) && found.calls & bit(i - 1)) /* exp##f */
+            found.calls |= bit(i);
+        if (tj_names_have(defined, name) ||
+            (environment && tj_environment_brings(environment, name)))
+            found.calls &= ~bit(i);
+    }
+    tj_compile_unlock();
+    *failed |= found.failed;
+    return found.calls & ~found.macros;
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* Emits a function that has no vectors among its types. */
+static void emit_function(size_t i, tj_text *text)
+{
+    const char *type = tj_maths_is_float(i) ? "float" : "double", *name = tj_maths_name(i);
+    if (tj_maths_arity(i) == 1)
+        tj_text_printf(text, "static inline %s cwj_math_%s(%s x)\n{\nreturn tjv_%s(x);\n}\n", type,
+                       name, type, name);
+    else
+        tj_text_printf(text,
+                       "static inline %s cwj_math_%s(%s x, %s y)\n{\nreturn tjv_%s(x, y);\n}\n",
+                       type, name, type, type, name);
+}
+
+static void emit_names(uint64_t set, bool on, tj_text *text)
+{
+    const char *name;
+    tj_text_puts(text, set ? "#ifdef CWJ_MATHS\n" : "");
+    for (size_t i = 0; (name = tj_maths_name(i)); i++)
+        if (set & bit(i))
+            tj_text_printf(text, on ? "#define %s cwj_math_%s\n" : "#undef %s\n", name, name);
+    tj_text_puts(text, set ? "#endif\n" : "");
+}
+
+void tj_emit_maths_switch(const tj_spec *spec, uint64_t set, bool on, tj_text *text)
+{
+    emit_names(calls_libm(spec) ? set : 0, on, text);
+}
+
+void tj_emit_maths(const tj_maths_piece *pieces, uint64_t set, tj_text *text)
+{
+    if (!set)
+        return;
+    tj_text_puts(text, begin);
+    for (; pieces->text; pieces++)
+        if (pieces->users & set)
+            tj_text_puts(text, pieces->text);
+    for (size_t i = 0; tj_maths_name(i); i++)
+        if (set & bit(i))
+            emit_function(i, text);
+    tj_text_puts(text, end);
+    emit_names(set, true, text);
+}
