@@ -124,8 +124,7 @@ extension_exec(PyObject *extension)
     cwj_symbols_set(offered);
     cwj_guard_set_depth(cwj_entered_python);
     tj_know_forks();
-    cwj_leave_init();
-    if (_import_array() < 0 || cwj_import_ufuncs() < 0 ||
+    if (!cwj_leave_init() || _import_array() < 0 || cwj_import_ufuncs() < 0 ||
         PyModule_AddFunctions(extension, cwj_travel_functions) < 0 ||
         PyModule_AddFunctions(extension, cwj_deadline_functions) < 0 ||
         cwj_add_errors(extension, state) < 0 || cwj_add_config(extension, state) < 0 ||

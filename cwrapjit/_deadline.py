@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from _thread import get_ident
 from types import TracebackType
 
 from cwrapjit import _cwrapjit
@@ -13,13 +12,15 @@ class deadline:
 
     The code is left wherever it is, as by Ctrl-C: in functions, kernels, graphs and functions of
     library(source=), with the threads that help a call, but not in compiled libraries, NumPy or
-    Python. These are waited for; the next compiled code is then left at once. Memory that the C
-    code had allocated is lost, and outputs that were passed hold what was written so far.
+    Python. These are waited for; compiled code that is called after the deadline does not run.
+    Memory that the C code had allocated is lost, and outputs that were passed hold what was
+    written so far.
 
     seconds: from the begin of the block; any number above 0.
 
-    A deadline holds for calls by this thread that begin inside the block. Blocks nest: the
-    nearest deadline counts. One object serves one block at a time, in one thread.
+    A deadline holds for calls that begin inside the block, in its context (contextvars): those of
+    this thread, of asyncio tasks that are made in the block, and of asyncio.to_thread(). Blocks
+    nest: the nearest deadline counts. One object serves one block at a time.
 
     >>> import cwrapjit
     >>> climb = cwrapjit.vectorize("double climb(double x) { while (x < 10) x *= 1; return x; }")
@@ -29,7 +30,7 @@ class deadline:
     TimeoutError: climb(): the C code was left at the deadline of 0.1 s, and memory that it had ...
 
     Raises TypeError if `seconds` is no real number, ValueError if it is not above 0,
-    RuntimeError if the block ends in another thread, or its object is in force already."""
+    RuntimeError if the object is in force already, or is ended without having begun."""
 
     def __init__(self, seconds: float) -> None:
         if not hasattr(type(seconds), "__float__") or isinstance(seconds, bool):
@@ -37,23 +38,21 @@ class deadline:
         self.seconds = float(seconds)
         if not self.seconds > 0:
             raise ValueError(f"deadline(): wanted a number of seconds above 0, got {seconds}")
-        self._before: tuple[int, int, float] | None = None
-        self._thread = 0
+        self._block: object = None
 
     def __repr__(self) -> str:
         return f"deadline({self.seconds:g})"
 
     def __enter__(self) -> deadline:
-        if self._before is not None:
+        if self._block is not None:
             raise RuntimeError(f"{self!r} is in force already; each block needs one of its own")
-        self._thread = get_ident()
-        self._before = _cwrapjit.enter_deadline(self.seconds)
+        self._block = _cwrapjit.enter_deadline(self.seconds)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._thread != get_ident():
-            raise RuntimeError(f"{self!r} ends in another thread than it began in, and stays in force there")
-        before, self._before = self._before, None
-        _cwrapjit.leave_deadline(before)
+        block, self._block = self._block, None
+        if block is None:
+            raise RuntimeError(f"{self!r} is not in force")
+        _cwrapjit.leave_deadline(block)

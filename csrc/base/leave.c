@@ -24,6 +24,7 @@ static const unsigned long long patience_ns = 1000000000;
 
 _Thread_local cwj_thread *cwj_this_thread;
 int cwj_watch_sleeps = 1;
+int cwj_deadlines;
 
 /* `lock` guards everything except `pressed`, which is atomic. */
 static struct {
@@ -38,6 +39,9 @@ static struct {
     unsigned long long due; /* when calls meant by Ctrl-C are to be left; 0: none */
     unsigned long long met; /* when such a call of the main thread was seen last */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Owned, for good: a context variable, a tuple of capsules with the context's blocks. */
+static PyObject *deadline_blocks;
 
 /* ---- handlers of signals ---------------------------------------------------------------- */
 
@@ -193,7 +197,9 @@ look(unsigned long long now, unsigned long long *calls, bool *busy)
     *calls = 0;
     *busy = false;
     note_presses(now);
+    bool none = __atomic_load_n(&cwj_deadlines, __ATOMIC_RELAXED) == 0;
     for (cwj_thread *each = watch.threads; each != NULL; each = each->next) {
+        each->deadline = none ? (cwj_deadline){0} : each->deadline; /* whose block ended elsewhere */
         *calls += __atomic_load_n(&each->exits.count, __ATOMIC_RELAXED);
         if (!each->alive || (serial_of(each) == 0 && each->deadline.at == 0)) {
             continue;
@@ -275,11 +281,15 @@ end_thread(void *thread)
     pthread_mutex_unlock(&watch.lock);
 }
 
-void
+bool
 cwj_leave_init(void)
 {
     watch.prepared = watch.prepared || (pthread_key_create(&watch.key, end_thread) == 0 &&
                                         tj_on_fork(before_fork, in_parent, in_child));
+    if (deadline_blocks == NULL) {
+        deadline_blocks = PyContextVar_New("cwrapjit.deadline", NULL);
+    }
+    return deadline_blocks != NULL;
 }
 
 /* Returns a cwj_thread that no thread uses, or NULL. */
@@ -410,16 +420,22 @@ cwj_left_give(cwj_left left)
     }
 }
 
-/* Returns "after Ctrl-C" or "at the deadline of 0.5 s": a new str, or NULL with an exception set. */
+/* Returns what happened, and why: a new str, or NULL with an exception set. */
 static PyObject *
 text_of_reason(cwj_reason reason)
 {
     if (reason == CWJ_LEFT_BY_CTRL_C) {
-        return PyUnicode_FromString("after Ctrl-C");
+        return PyUnicode_FromString(
+            "the C code was left after Ctrl-C, and memory that it had allocated is lost");
     }
     PyObject *seconds = PyFloat_FromDouble(cwj_this_thread->deadline.seconds);
-    PyObject *text =
-        seconds == NULL ? NULL : PyUnicode_FromFormat("at the deadline of %S s", seconds);
+    PyObject *text = seconds == NULL ? NULL
+                                     : PyUnicode_FromFormat(
+                                           reason == CWJ_KEPT_BY_DEADLINE
+                                               ? "the deadline of %S s was over before the C code had run"
+                                               : "the C code was left at the deadline of %S s, and "
+                                                 "memory that it had allocated is lost",
+                                           seconds);
     Py_XDECREF(seconds);
     return text;
 }
@@ -438,7 +454,7 @@ cwj_left_raise(const char *who, cwj_left left, PyObject *as_user)
     if (reason != NULL) {
         cwj_refuse(
             who, left.reason == CWJ_LEFT_BY_CTRL_C ? PyExc_KeyboardInterrupt : PyExc_TimeoutError,
-            "the C code was left %U, and memory that it had allocated is lost%U", reason, words);
+            "%U%U", reason, words);
         Py_DECREF(reason);
     }
     Py_XDECREF(words);
@@ -446,21 +462,114 @@ cwj_left_raise(const char *who, cwj_left left, PyObject *as_user)
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
 
+/* A block of cwrapjit.deadline, in a capsule: other contexts may hold it when it has ended. */
+typedef struct block {
+    cwj_deadline deadline;
+    const cwj_thread *thread; /* to which deadline.after belongs */
+    bool over;
+} block;
+
+static const char block_name[] = "cwrapjit.deadline";
+
+static void
+end_block(block *this)
+{
+    if (!this->over) {
+        this->over = true;
+        __atomic_sub_fetch(&cwj_deadlines, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static void
+free_block(PyObject *capsule)
+{
+    block *this = PyCapsule_GetPointer(capsule, block_name);
+    end_block(this);
+    tj_free(this);
+}
+
+/* Returns the context's blocks, a new tuple, without those that are over and with one more, which may be NULL. */
+static PyObject *
+open_blocks(PyObject *one_more)
+{
+    PyObject *all = NULL, *open = PyList_New(0);
+    bool done = open != NULL && PyContextVar_Get(deadline_blocks, NULL, &all) == 0;
+    for (Py_ssize_t i = 0; done && all != NULL && i < PyTuple_GET_SIZE(all); i++) {
+        const block *each = PyCapsule_GetPointer(PyTuple_GET_ITEM(all, i), block_name);
+        done = each->over || PyList_Append(open, PyTuple_GET_ITEM(all, i)) == 0;
+    }
+    done = done && (one_more == NULL || PyList_Append(open, one_more) == 0);
+    PyObject *made = done ? PyList_AsTuple(open) : NULL;
+    Py_XDECREF(all);
+    Py_XDECREF(open);
+    return made;
+}
+
+/* Returns false with an exception set. */
+static bool
+set_blocks(PyObject *one_more)
+{
+    PyObject *open = open_blocks(one_more);
+    PyObject *token = open == NULL ? NULL : PyContextVar_Set(deadline_blocks, open);
+    Py_XDECREF(open);
+    Py_XDECREF(token);
+    return token != NULL;
+}
+
+static cwj_deadline
+nearest_deadline(const cwj_thread *thread)
+{
+    cwj_deadline nearest = {0};
+    PyObject *all = NULL;
+    if (PyContextVar_Get(deadline_blocks, NULL, &all) < 0) {
+        PyErr_Clear(); /* no memory: the last one that was found holds */
+        return thread->deadline;
+    }
+    for (Py_ssize_t i = 0; all != NULL && i < PyTuple_GET_SIZE(all); i++) {
+        const block *each = PyCapsule_GetPointer(PyTuple_GET_ITEM(all, i), block_name);
+        if (!each->over && (nearest.at == 0 || each->deadline.at < nearest.at)) {
+            nearest = each->deadline;
+            nearest.after = each->thread == thread ? nearest.after : 0;
+        }
+    }
+    Py_XDECREF(all);
+    return nearest;
+}
+
+void
+cwj_deadline_take(void)
+{
+    cwj_thread *thread = cwj_this_thread != NULL ? cwj_this_thread : cwj_thread_wake();
+    if (thread == NULL || thread->caller != NULL) {
+        return;
+    }
+    cwj_deadline nearest = nearest_deadline(thread);
+    if (nearest.at != thread->deadline.at) {
+        pthread_mutex_lock(&watch.lock);
+        thread->deadline = nearest;
+        pthread_mutex_unlock(&watch.lock);
+        tj_bell_ring(&watch.bell);
+    }
+}
+
+bool
+cwj_deadline_allows(cwj_thread *thread)
+{
+    if (thread->caller == NULL && holds_gil()) {
+        cwj_deadline_take();
+    }
+    const cwj_deadline *deadline =
+        thread->caller != NULL ? &thread->caller->deadline : &thread->deadline;
+    if (deadline->at == 0 || deadline->at > tj_clock_ns()) {
+        return true;
+    }
+    thread->left = (cwj_left){CWJ_KEPT_BY_DEADLINE, NULL};
+    return false;
+}
+
 PyDoc_STRVAR(enter_deadline_doc,
              "enter_deadline(seconds, /)\n--\n\n"
-             "Begin a deadline of this thread, unless a nearer one is in force. Returns that\n"
-             "before, for leave_deadline().");
-
-static PyObject *
-exchange(cwj_deadline next)
-{
-    cwj_thread *thread = cwj_this_thread;
-    pthread_mutex_lock(&watch.lock);
-    cwj_deadline before = thread->deadline;
-    thread->deadline = next;
-    pthread_mutex_unlock(&watch.lock);
-    return Py_BuildValue("KKd", before.at, before.after, before.seconds);
-}
+             "Begin a deadline of this context. Returns what leave_deadline() takes.");
 
 static PyObject *
 enter_deadline(PyObject *Py_UNUSED(extension), PyObject *argument)
@@ -469,34 +578,39 @@ enter_deadline(PyObject *Py_UNUSED(extension), PyObject *argument)
     if (seconds == -1 && PyErr_Occurred()) {
         return NULL;
     }
-    cwj_thread *thread = cwj_thread_wake();
-    if (thread == NULL) {
+    const cwj_thread *thread = cwj_thread_wake();
+    block *made = thread == NULL ? NULL : tj_alloc_zeroed(1, sizeof(*made));
+    if (made == NULL) {
         return PyErr_NoMemory();
     }
     unsigned long long at = tj_clock_ns() + (unsigned long long)(fmin(seconds, 1e9) * 1e9);
-    bool is_nearer = thread->deadline.at == 0 || at < thread->deadline.at;
-    PyObject *before =
-        exchange(is_nearer ? (cwj_deadline){at, thread->exits.count, seconds} : thread->deadline);
-    tj_bell_ring(&watch.bell);
-    return before;
-}
-
-PyDoc_STRVAR(leave_deadline_doc, "leave_deadline(before, /)\n--\n\nEnd a deadline of this thread.");
-
-static PyObject *
-leave_deadline(PyObject *Py_UNUSED(extension), PyObject *before)
-{
-    cwj_deadline deadline;
-    if (!PyArg_ParseTuple(before, "KKd:leave_deadline", &deadline.at, &deadline.after,
-                          &deadline.seconds)) {
+    *made = (block){{at, thread->exits.count, seconds}, thread, false};
+    PyObject *capsule = PyCapsule_New(made, block_name, free_block);
+    if (capsule == NULL) {
+        tj_free(made);
         return NULL;
     }
-    cwj_thread *thread = cwj_this_thread;
-    PyObject *own = thread == NULL ? NULL : exchange(deadline);
-    if (own == NULL) {
-        return thread == NULL ? Py_NewRef(Py_None) : NULL;
+    __atomic_add_fetch(&cwj_deadlines, 1, __ATOMIC_RELAXED);
+    if (!set_blocks(capsule)) {
+        Py_CLEAR(capsule);
     }
-    Py_DECREF(own);
+    return capsule;
+}
+
+PyDoc_STRVAR(leave_deadline_doc, "leave_deadline(block, /)\n--\n\nEnd a deadline, in any context.");
+
+static PyObject *
+leave_deadline(PyObject *Py_UNUSED(extension), PyObject *capsule)
+{
+    block *this = PyCapsule_GetPointer(capsule, block_name);
+    if (this == NULL) {
+        return NULL;
+    }
+    end_block(this);
+    cwj_deadline_take(); /* code of which this is a callback may go on */
+    if (!set_blocks(NULL)) {
+        return NULL;
+    }
     Py_RETURN_NONE;
 }
 

@@ -4,6 +4,9 @@
  * SIGURG to a thread that is to leave its code; the signal's handler leaves it if the interrupted instruction lies in
  * compiled code, so never in malloc(), Python or NumPy. If it lies elsewhere, the next signal follows 1 ms later.
  *
+ * A deadline means the calls of a context of Python (contextvars): each block of cwrapjit.deadline adds one to the
+ * context variable of leave.c. While there are any, cwj_run_code() asks the context for the nearest one.
+ *
  * Ctrl-C means the main thread, and the threads that help its call. It is given a second, as slices and Python check
  * for it; the second Ctrl-C within this time is given none. A call of another thread is left if it keeps the GIL from
  * the main thread. */
@@ -19,7 +22,8 @@
 typedef enum cwj_reason {
     CWJ_STAYED,
     CWJ_LEFT_BY_CTRL_C,
-    CWJ_LEFT_BY_DEADLINE
+    CWJ_LEFT_BY_DEADLINE,
+    CWJ_KEPT_BY_DEADLINE /* which was over before the code ran */
 } cwj_reason;
 
 /* Why and where a thread has left compiled code. */
@@ -28,7 +32,7 @@ typedef struct cwj_left {
     const void *at; /* the instruction */
 } cwj_left;
 
-/* When calls of a thread must end. */
+/* When calls must end. */
 typedef struct cwj_deadline {
     unsigned long long at; /* on tj_clock_ns(); 0: never */
     unsigned long long after; /* calls up to this number are not meant */
@@ -56,12 +60,28 @@ typedef struct cwj_thread {
 extern _Thread_local cwj_thread *cwj_this_thread __attribute__((tls_model("initial-exec")));
 /* True if the watching thread sleeps, or is not started: the next call must wake it. */
 extern int cwj_watch_sleeps;
+/* How many blocks of cwrapjit.deadline are in force. */
+extern int cwj_deadlines;
 
-/* Makes fork() wait for what is done here. Call it once, at import, when no other thread can fork. */
-void cwj_leave_init(void);
+/* Makes fork() wait for what is done here. Call it at import, when no other thread can fork. Returns false with an
+ * exception set. */
+bool cwj_leave_init(void);
 
 /* Returns this thread's cwj_thread, and wakes the watching thread. NULL: no memory, the code cannot be left. */
 cwj_thread *cwj_thread_wake(void);
+
+/* Makes the deadline of this thread that of its context. Needs the GIL. */
+void cwj_deadline_take(void);
+/* Does so if there are deadlines. Call it before the GIL is released for code that may be left. */
+static inline void
+cwj_deadline_look(void)
+{
+    if (__builtin_expect(__atomic_load_n(&cwj_deadlines, __ATOMIC_RELAXED), 0)) {
+        cwj_deadline_take();
+    }
+}
+/* Does so if the thread has the GIL. Returns false if the deadline is over, and notes this as code that was left. */
+bool cwj_deadline_allows(cwj_thread *thread);
 
 /* Returns code(a, b, c, d); 0 if the code was left, see cwj_has_left(). With or without the GIL. */
 static inline int
@@ -75,6 +95,10 @@ cwj_run_code(void (*code)(void), const void *a, const void *b, const void *c, co
             return ((int (*)(const void *, const void *, const void *, const void *))code)(a, b, c,
                                                                                            d);
         }
+    }
+    if (__builtin_expect(__atomic_load_n(&cwj_deadlines, __ATOMIC_RELAXED), 0) &&
+        !cwj_deadline_allows(thread)) {
+        return 0;
     }
     return tj_exits_call(&thread->exits, code, a, b, c, d);
 }

@@ -248,10 +248,19 @@ is_timed(const run *this)
     return (left <= 0 || this->dims[0] >= CWJ_MANY_SLICES) && loop->runtime->hot != NULL;
 }
 
+static void
+take_deadline(void *Py_UNUSED(nothing))
+{
+    cwj_deadline_take();
+}
+
 static int
 run_task(void *argument, const cwj_call *call)
 {
     const run *this = argument;
+    if (__atomic_load_n(&cwj_deadlines, __ATOMIC_RELAXED)) { /* NumPy has released the GIL */
+        cwj_numpy_loop_in_python(take_deadline, NULL);
+    }
     return is_timed(this) ? run_timed(this, call) : run_slices(this, call);
 }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import build_shared, in_threads, python, refuses
+from helpers import build_shared, python, refuses
 
 import cwrapjit
 
@@ -104,13 +104,15 @@ def run(case: str, **options: Any) -> str:
 
 NO_PRESSES = """
 def left(call, *words):
-    text = None
-    try:
-        with cwrapjit.deadline(0.02):
-            call()
-    except TimeoutError as error:
-        text = str(error)
-    for word in ("left at the deadline of 0.02 s", *words):
+    text, seconds = "was over before", 0.02
+    while text is not None and "was over before" in text:  # on a busy machine
+        text, seconds = None, 2 * seconds
+        try:
+            with cwrapjit.deadline(seconds):
+                call()
+        except TimeoutError as error:
+            text = str(error)
+    for word in (f"left at the deadline of {seconds} s", *words):
         assert text is not None and word in text, (word, text)
 
 presser.kill()
@@ -487,9 +489,9 @@ def test_deadlines_nest() -> None:
                     f(nines)
                 raise AssertionError("the call has returned")
             except TimeoutError as error:
-                assert "deadline of 0.02 s" in str(error)
+                assert "the deadline of 0.02 s" in str(error)
         with cwrapjit.deadline(0.02):
-            time.sleep(0.1)  # Python is not stopped, but the code after it
+            time.sleep(0.1)  # Python is not stopped, but the code after it does not run
             try:
                 f(nines)
                 raise AssertionError("the call has returned")
@@ -500,6 +502,115 @@ def test_deadlines_nest() -> None:
             f(ones, out=out)
         with cwrapjit.deadline(60):
             assert f(ones).tolist() == [2, 2, 2]
+    """)
+
+
+@pytest.mark.row("S09")
+def test_code_does_not_run_after_a_deadline() -> None:
+    """However short it is; in each front end, with and without the GIL."""
+    run("""
+        presser.kill()
+        f = cwrapjit.vectorize("double f(double x) { return 2 * x; }")
+        lib = cwrapjit.library("lib", source="double half(double x) { return x / 2; }")
+        kernel = cwrapjit.ElementwiseKernel("T x", "T y", "y = x + 1")
+        total = cwrapjit.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+        x = cwrapjit.graph.float64("x")
+        graph = cwrapjit.link([x], x * x)
+        large = np.ones(100_000)
+        calls = {
+            "number": lambda: f(1.0),
+            "numbers": lambda: f(ones),
+            "many": lambda: f(large),
+            "ufunc": lambda: f.ufunc(ones),
+            "library": lambda: lib.half(3.0),
+            "kernel": lambda: kernel(ones),
+            "reduction": lambda: total(large),
+            "graph": lambda: graph(2.0),
+        }
+        if cwrapjit.config.debug:
+            del calls["ufunc"]
+        for name, call in calls.items():
+            for _ in range(100):  # short calls take another way
+                before = call()
+            texts = []
+            with cwrapjit.deadline(0.01):
+                time.sleep(0.02)
+                for _ in range(3):
+                    try:
+                        call()
+                    except TimeoutError as error:
+                        texts.append(str(error))
+            assert len(texts) == 3, (name, texts)
+            assert "the deadline of 0.01 s was over before the C code had run" in texts[0], (name, texts)
+            assert np.array_equal(call(), before)
+        ended = 0
+        with cwrapjit.deadline(0.05):
+            try:
+                while True:
+                    f(1.0)
+            except TimeoutError:
+                ended = 1
+        assert ended
+    """)
+
+
+@pytest.mark.row("S09")
+def test_deadlines_belong_to_contexts() -> None:
+    """Those of asyncio tasks, in any order; blocks may end in any order, in another thread, or never."""
+    run("""
+        import asyncio
+        presser.kill()
+        f = cwrapjit.vectorize(SPIN + "double f(double x) { return twice(x); }")
+
+        def outcome(call):
+            try:
+                call()
+            except TimeoutError as error:
+                return str(error)[5:].split(" s")[0].split(" of ")[-1]
+            return "right"
+
+        async def other(seconds, before, inside):
+            await asyncio.sleep(before)
+            with cwrapjit.deadline(seconds):
+                await asyncio.sleep(inside)
+                return outcome(lambda: f(nines))
+
+        async def patient():
+            await asyncio.sleep(0.1)
+            return outcome(lambda: f(ones)), outcome(lambda: f.ufunc(ones))
+
+        async def several():
+            return await asyncio.gather(patient(), other(0.05, 0, 0.2),
+                                        other(0.06, 0.02, 0.1), patient())
+
+        rights = ("right", "right")
+        assert asyncio.run(several()) == [rights, "0.05", "0.06", rights]
+
+        async def threads():
+            with cwrapjit.deadline(0.04):
+                return await asyncio.gather(asyncio.to_thread(outcome, lambda: f(nines)),
+                                            asyncio.to_thread(outcome, lambda: f.ufunc(nines)))
+        assert asyncio.run(threads()) == ["0.04", "0.04"]
+        first, second = cwrapjit.deadline(0.01), cwrapjit.deadline(60)
+        first.__enter__(), second.__enter__(), first.__exit__(None, None, None)
+        time.sleep(0.03)
+        assert outcome(lambda: f(ones)) == "right"
+        thread = threading.Thread(target=second.__exit__, args=(None, None, None))
+        thread.start()
+        thread.join()
+
+        def steps():
+            with cwrapjit.deadline(0.01):
+                yield
+        suspended = steps()
+        next(suspended)
+        time.sleep(0.03)
+        assert outcome(lambda: f(ones)) == "0.01"  # generators share the context
+        suspended.close()
+        assert outcome(lambda: f(ones)) == "right"
+        cwrapjit.deadline(0.01).__enter__()
+        time.sleep(0.03)
+        assert outcome(lambda: f(ones)) == "0.01"
     """)
 
 
@@ -544,9 +655,7 @@ def test_deadline_refuses() -> None:
     block = cwrapjit.deadline(60)
     with block:
         refuses(RuntimeError, block.__enter__, "deadline(60)", "in force")
-        in_threads(
-            lambda _: refuses(RuntimeError, lambda: block.__exit__(None, None, None), "another thread"), 1
-        )
+    refuses(RuntimeError, lambda: block.__exit__(None, None, None), "deadline(60)", "not in force")
     with block:
         pass
     assert repr(block) == "deadline(60)"

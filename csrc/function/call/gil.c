@@ -49,6 +49,7 @@ typedef struct cwj_entry {
 static void
 release_gil(cwj_frame *frame)
 {
+    take_deadline();
     cwj_running = frame;
     frame->released = PyEval_SaveThread();
 }

@@ -26,6 +26,11 @@ settle_left(int Py_UNUSED(held))
 {
 }
 
+static inline void
+take_deadline(void)
+{
+}
+
 static inline void *
 shut_exits(void)
 {
@@ -61,6 +66,12 @@ static inline void
 settle_left(int held)
 {
     cwj_left_settle(held);
+}
+
+static inline void
+take_deadline(void)
+{
+    cwj_deadline_look();
 }
 
 static inline void *

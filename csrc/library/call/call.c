@@ -86,6 +86,7 @@ run_watched(const cwj_library_function *function, cwj_slot *slots, bool keep_gil
     if (frame != NULL) {
         tell_closures(frame, &watch);
     }
+    cwj_deadline_look();
     if (!keep_gil) {
         watch.released = PyEval_SaveThread();
     }
@@ -112,6 +113,7 @@ run_thunk(const cwj_library_function *function, cwj_slot *slots, bool keep_gil, 
         run_watched(function, slots, keep_gil, error, frame);
         return;
     }
+    cwj_deadline_look();
     PyThreadState *thread = keep_gil ? NULL : PyEval_SaveThread();
     run_code(function, slots, error);
     settle(keep_gil);
