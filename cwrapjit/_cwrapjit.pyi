@@ -492,7 +492,8 @@ def compile_thunks(
     line: int = 0,
     quiet: bool = False,
 ) -> tuple[object, list[int]]: ...
-def callback_entry() -> int: ...
+
+callback_entry: int
 
 @final
 class Trampolines:

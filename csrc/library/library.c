@@ -12,8 +12,7 @@ cwj_add_library_types(PyObject *extension, cwj_module_state *state)
 {
     PyMethodDef *functions[] = {cwj_unit_functions,     cwj_thunk_functions,
                                 cwj_wrap_functions,     cwj_instance_functions,
-                                cwj_variable_functions, cwj_callback_functions,
-                                cwj_pointer_functions};
+                                cwj_variable_functions, cwj_pointer_functions};
     const struct {
         PyType_Spec *spec;
         PyTypeObject **type;
@@ -38,5 +37,5 @@ cwj_add_library_types(PyObject *extension, cwj_module_state *state)
             return -1;
         }
     }
-    return 0;
+    return PyModule_AddIntConstant(extension, "callback_entry", (intptr_t)cwj_callback_enter);
 }

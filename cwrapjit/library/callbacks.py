@@ -285,7 +285,7 @@ def _text(ctype: types.Callable, count: int, by_libtcc: bool) -> tuple[str, bool
         after = "    return made;\n"
     elif not isinstance(ctype.result, types.Void):
         after = f"    return {thunks.load(ctype.result, 0, writer)};\n"
-    enter = f"((void (*)(void *, cwj_slot *)){_cwrapjit.callback_entry()}ull)"
+    enter = f"((void (*)(void *, cwj_slot *)){_cwrapjit.callback_entry}ull)"
     parts = [writer.text(), f"long long cwj_places[{max(count, 1)}][4];\n"]
     for k in range(count):
         parts.append(

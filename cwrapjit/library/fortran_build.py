@@ -27,10 +27,8 @@ def compiler() -> list[str]:
                 f"no Fortran compiler: $CWRAPJIT_FC is {wanted[0]!r}, which is no program here"
             )
         return [found, *wanted[1:]]
-    for name in _COMPILERS:
-        found = shutil.which(name)
-        if found is not None:
-            return [found]
+    for found in filter(None, map(shutil.which, _COMPILERS)):
+        return [found]
     raise RuntimeError(
         "no Fortran compiler: ordinary Fortran routines need one (gfortran on PATH, or $CWRAPJIT_FC;"
         " Debian: apt install gfortran). bind(c) routines do not: declare them in C with function()"

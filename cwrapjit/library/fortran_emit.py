@@ -550,26 +550,22 @@ def _number(name: str, variable: Variable) -> types.Scalar:
 
 def _parameter(name: str, variable: Variable, dims: dict[str, Any]) -> Any:
     inner = variable.name.lower()
+    lower, upper = variable.shape[0] if variable.shape else ("1", "")
+    fault = ""
     if {"optional", "allocatable", "pointer", "external"} & variable.attributes:
-        raise Unmapped(
-            f"{name}: a procedure whose argument {variable.name} is optional, a pointer or a procedure"
-        )
-    if variable.assumed_shape:
-        raise Unmapped(f"{name}: a procedure whose argument {variable.name} has an assumed shape")
-    if len(variable.shape) > 1:
-        raise Unmapped(f"{name}: a procedure whose argument {variable.name} has {len(variable.shape)} dims")
+        fault = "is optional, a pointer or a procedure"
+    elif variable.assumed_shape:
+        fault = "has an assumed shape"
+    elif len(variable.shape) > 1:
+        fault = f"has {len(variable.shape)} dims"
+    elif upper not in ("", "*") and (lower != "1" or not re.fullmatch(r"[\w\s+*()-]+", upper)):
+        fault = f"has the dim {lower}:{upper}"
+    if fault:
+        raise Unmapped(f"{name}: a procedure whose argument {variable.name} {fault}")
     number = _number(name, variable)
     if "value" in variable.attributes:
         return number
     is_read = variable.intent in ("", "in") and not variable.shape
-    if variable.shape:
-        ((lower, upper),) = variable.shape
-        if upper != "*":
-            if lower != "1" or not re.fullmatch(r"[\w\s+*()-]+", upper):
-                raise Unmapped(
-                    f"{name}: a procedure whose argument {variable.name} has the dim {lower}:{upper}"
-                )
-            dims[inner] = (upper.lower(),)
-    else:
-        dims[inner] = () if is_read else (1,)
+    if upper != "*":
+        dims[inner] = (upper.lower(),) if upper else () if is_read else (1,)
     return types.Pointer(number, const=is_read or variable.intent == "in")

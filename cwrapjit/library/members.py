@@ -172,8 +172,8 @@ class Members:
                 dims.append(dim)
                 continue
             member = by_name.get(dim) if isinstance(dim, str) else None
-            dtype = None if member is None or member.bits >= 0 else _dtype(member.type)
-            if member is None or dtype is None or "int" not in dtype:
+            dtype = "" if member is None or member.bits >= 0 else getattr(member.type, "dtype", "")
+            if member is None or "int" not in dtype:
                 raise ValueError(
                     f"{self.who}: arrays= of {array.name}: {dim!r} is neither a size nor an integer member"
                 )
@@ -298,10 +298,6 @@ def flatten(ctype: types.Struct) -> list[types.Member]:
         elif isinstance(member.type, types.Struct):
             found += flatten(member.type)
     return found
-
-
-def _dtype(ctype: Any) -> str | None:
-    return ctype.dtype or None if isinstance(ctype, types.Scalar) else None
 
 
 def plan_text(plan: Mapping[str, Any]) -> str:

@@ -141,7 +141,8 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, types.Callable) or isinstance(other, types.Callable):
         return _is_pointer(one) and _is_pointer(other)
     if isinstance(one, types.Scalar) and isinstance(other, types.Scalar):
-        return _numbers(one, other)
+        have_dtypes = one.dtype and other.dtype
+        return np.dtype(one.dtype) == np.dtype(other.dtype) if have_dtypes else one.spelling == other.spelling
     return types.same(one, other)
 
 
@@ -149,12 +150,6 @@ def _is_pointer(ctype: Any) -> bool:
     return isinstance(ctype, types.Callable) or (
         isinstance(ctype, types.Pointer) and isinstance(ctype.target, (types.Void, types.Callable))
     )
-
-
-def _numbers(one: types.Scalar, other: types.Scalar) -> bool:
-    if not one.dtype or not other.dtype:
-        return one.spelling == other.spelling
-    return np.dtype(one.dtype) == np.dtype(other.dtype)
 
 
 def _targets(one: Any, other: Any) -> bool:

@@ -114,11 +114,10 @@ def _check_options(who: str, options: Mapping[str, Any]) -> None:
     known = [name for name in OPTIONS if name != "name"]
     if not options:
         raise TypeError(f"{who}: there is no option; they are: {', '.join(known)}")
-    for option in options:
-        if option == "name":
-            raise TypeError(
-                f"{who}: name= goes with one function: function(..., name=), or strip_prefix= of declare()"
-            )
+    if "name" in options:
+        raise TypeError(
+            f"{who}: name= goes with one function: function(..., name=), or strip_prefix= of declare()"
+        )
     check(who, options, [*known, "replace"])
 
 
@@ -169,19 +168,11 @@ def _fitting(options: Mapping[str, Any], found: FunctionDeclaration) -> dict[str
             fitting = {n: each for n, each in kept.items() if _fits(option, known[n], each, parameters)}
         elif option == "unsafe" and not isinstance(value, bool):
             fitting = tuple(each for each in names_of(value) if each in parameters)
-        elif value is not None and not _is_about(option, value, found, parameters):
+        elif value is not None and option in _ABOUT and not _ABOUT[option](value, found, parameters):
             continue
         if fitting or not value:  # empty values take back, so they stay
             made[option] = fitting
     return made
-
-
-def _is_about(option: str, value: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
-    if option == "check":
-        return _has_status(value, found, parameters)
-    if option == "keeps":
-        return _may_keep(value, parameters)
-    return option != "returns" or _may_return(value, found, parameters)
 
 
 def _may_be(option: str, ctype: Any, is_result: bool) -> bool:
@@ -219,7 +210,7 @@ def _has_status(check: Any, found: FunctionDeclaration, parameters: Mapping[str,
     return isinstance(found.result, types.Scalar) and found.result.dtype in ("intc", "int32")
 
 
-def _may_keep(keeps: Any, parameters: Mapping[str, Any]) -> bool:
+def _may_keep(keeps: Any, found: FunctionDeclaration, parameters: Mapping[str, Any]) -> bool:
     """True if the function has all parameters that are named."""
     if isinstance(keeps, Mapping):
         named = [*keeps, *(name for names in keeps.values() for name in names_of(names))]
@@ -232,3 +223,6 @@ def _may_return(returns: Any, found: FunctionDeclaration, parameters: Mapping[st
     if isinstance(returns, Mapping):
         return all(name in parameters or name in ("return", found.name) for name in returns)
     return isinstance(found.result, types.Pointer)
+
+
+_ABOUT = {"check": _has_status, "keeps": _may_keep, "returns": _may_return}

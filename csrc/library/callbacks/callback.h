@@ -88,7 +88,8 @@ typedef struct cwj_closure {
     PyObject *weakrefs;
 } cwj_closure;
 
-/* enter.c: the entry point that trampolines call. slots[0] is for the result, zeroed; the arguments follow. */
+/* enter.c: the entry point that trampolines call, `callback_entry` in Python. slots[0] is for the result, zeroed; the
+ * arguments follow. */
 void cwj_callback_enter(cwj_place *place, cwj_slot *slots);
 
 /* cross.c: converts an argument to a new object, or returns NULL with an exception set. *root, which is NULL, gets an
@@ -109,4 +110,3 @@ cwj_closure *cwj_closure_of(PyObject *object);
 int cwj_is_trampolines(PyObject *object);
 
 extern PyType_Spec cwj_callback_kind_spec, cwj_closure_spec, cwj_trampolines_spec;
-extern PyMethodDef cwj_callback_functions[];

@@ -224,18 +224,3 @@ PyType_Spec cwj_closure_spec = {
              Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = closure_slots,
 };
-
-/* ---- functions of the extension module ----------------------------------------------------- */
-
-static PyObject *
-callback_entry(PyObject *Py_UNUSED(extension), PyObject *Py_UNUSED(ignored))
-{
-    void (*entry)(cwj_place *, cwj_slot *) = cwj_callback_enter;
-    return PyLong_FromUnsignedLongLong((unsigned long long)(uintptr_t)entry);
-}
-
-PyMethodDef cwj_callback_functions[] = {
-    {"callback_entry", callback_entry, METH_NOARGS,
-     "callback_entry()\n--\n\nThe address of what trampolines call with place and slots."},
-    {NULL, NULL, 0, NULL},
-};

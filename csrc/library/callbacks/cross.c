@@ -2,6 +2,7 @@
 #include "library/callbacks/callback.h"
 
 #include "base/raised.h"
+#include "base/tuples.h"
 #include "library/objects/foreign_memory.h"
 #include "library/objects/instance.h"
 #include "library/objects/owners.h"
@@ -129,10 +130,7 @@ list_in(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int64
         PyObject *item = pointers[i] == NULL      ? Py_NewRef(Py_None)
                          : passed->layout != NULL ? instance_in(passed, pointers[i])
                                                   : PyUnicode_FromString(pointers[i]);
-        if (item == NULL || PyList_Append(list, item) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(item);
+        cwj_list_add(&list, item);
     }
     if (list != NULL && passed->layout != NULL && (*items = PyList_AsTuple(list)) == NULL) {
         Py_CLEAR(list);
