@@ -143,16 +143,19 @@ def text_of(tree: Any) -> str:
     return str(load("pycparser.c_generator").CGenerator().visit(tree))
 
 
-def of_tree(node: Any, names: Mapping[str, int], type_of: Callable[[Any], Any], size_of: Any = None) -> int:
-    """Returns the value of a syntax tree, or raises NotConstant. type_of, size_of: called for its types."""
+def of_tree(
+    node: Any, value_of: Callable[[str], Any], type_of: Callable[[Any], Any], size_of: Any = None
+) -> int:
+    """Returns the value of a syntax tree, or raises NotConstant. value_of, type_of, size_of: called for its
+    names (only an int is known) and types."""
     try:
-        return _Tree(names, type_of, size_of).number(node).value
+        return _Tree(value_of, type_of, size_of).number(node).value
     except RecursionError:
         raise NotConstant("the expression is nested too deeply") from None
 
 
 class _Tree(NamedTuple):
-    names: Mapping[str, int]
+    value_of: Callable[[str], Any]
     type_of: Callable[[Any], Any]
     size_of: Any
 
@@ -165,10 +168,10 @@ class _Tree(NamedTuple):
         if kind == "Constant":
             raise NotConstant(f"{node.value} is no integer")
         if kind == "ID":
-            try:
-                return of_value(self.names[node.name])
-            except KeyError:
-                raise NotConstant(f"{node.name} is not known") from None
+            value = self.value_of(node.name)
+            if not isinstance(value, int):
+                raise NotConstant(f"{node.name} is not known")
+            return of_value(value)
         if kind == "UnaryOp" and node.op == "sizeof" and self.size_of is not None:
             return Number(int(self.size_of(node.expr)), 64, False)
         if kind == "UnaryOp" and node.op in _UNARY:

@@ -770,7 +770,7 @@ class Declarations:
 
     def _length(self, node: Any) -> int:
         try:
-            return constants.of_tree(node, self.enumerators, self.resolve, self.size_of)
+            return constants.of_tree(node, self.enumerators.get, self.resolve, self.size_of)
         except constants.NotConstant as error:
             raise self.error(str(error), node.coord) from None
 
@@ -814,7 +814,7 @@ class Declarations:
                 value += 1
             else:
                 try:
-                    value = constants.of_tree(each.value, self.enumerators, self.resolve, self.size_of)
+                    value = constants.of_tree(each.value, self.enumerators.get, self.resolve, self.size_of)
                 except constants.NotConstant as error:
                     raise self.error(f"the value of {each.name}: {error}", each.coord or node.coord) from None
             if self.enumerators.get(each.name, value) != value:

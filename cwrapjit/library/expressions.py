@@ -33,20 +33,6 @@ class BadDim(ValueError):
         self.coord = coord
 
 
-class _Known(dict[str, int]):
-    """Looks up the values of constants on demand."""
-
-    def __init__(self, lookup: Lookup) -> None:
-        super().__init__()
-        self.lookup = lookup
-
-    def __missing__(self, name: str) -> int:
-        found = self.lookup(name)
-        if not isinstance(found, int):
-            raise KeyError(name)
-        return found
-
-
 def of_tree(node: Any, lookup: Lookup, ask: Ask | None = None) -> Dim:
     """Converts the dim between brackets."""
 
@@ -55,7 +41,7 @@ def of_tree(node: Any, lookup: Lookup, ask: Ask | None = None) -> Dim:
 
     kind = type(node).__name__
     try:
-        return _bounded((constants.of_tree(node, _Known(lookup), types.of_words),))
+        return _bounded((constants.of_tree(node, lookup, types.of_words),))
     except constants.NotConstant as error:
         if kind == "Constant":
             raise BadDim(str(error), node.coord) from None
