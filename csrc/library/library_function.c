@@ -233,7 +233,7 @@ function_dealloc(PyObject *op)
     PyObject_GC_UnTrack(op);
     PyObject_ClearWeakRefs(op);
     function_clear(op);
-    cwj_library_guard_free(self->guard);
+    PyMem_Free(self->guard);
     cwj_library_clear(self);
     cwj_live_counts[CWJ_LIVE_LIBRARY_FUNCTIONS]--;
     cwj_object_free(op);

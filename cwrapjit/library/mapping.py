@@ -91,18 +91,18 @@ class Mapper:
         check = None if options.check is None else self._check()
         result = map_result(self, check)
         returned = map_returned_data(self)
-        for k, slot in enumerate(self.slots):
-            self._look(k, slot)
-        for k, slot in enumerate(self.slots):
+        for slot in self.slots:
+            self._look(slot)
+        for slot in self.slots:
             if slot.parameter is None:
-                slot.parameter = returned.get(slot.name) or self._parameter(k, slot)
+                slot.parameter = returned.get(slot.name) or self._parameter(slot)
             slot.parameter.name = slot.name
         self._mark_models()
         self._hide(result)
         self._check_free(result)
         arguments = self.arguments = self._arguments()
         self._discard()
-        self._check_uses(result)
+        self._check_uses()
         places = {slot.name: parameter.argument for slot, parameter in self.parameters()}
         has_objects = any(map(types.is_object, [declaration.result, *(slot.type for slot in self.slots)]))
         function = Function(
@@ -166,7 +166,7 @@ class Mapper:
                 except expressions.BadDim as error:
                     raise self.wrong(f"dims[{name!r}]: {error}") from None
 
-    def _look(self, k: int, slot: Slot) -> None:
+    def _look(self, slot: Slot) -> None:
         """Finds item, dims and const of arrays and pointers."""
         ctype, layers = types.peeled(slot.type)
         slot.trees = [each.dim for each in layers]
@@ -183,7 +183,7 @@ class Mapper:
         elif isinstance(ctype, types.Pointer):
             slot.item, slot.const = ctype.target, ctype.const
 
-    def _parameter(self, k: int, slot: Slot) -> Parameter:
+    def _parameter(self, slot: Slot) -> Parameter:
         ctype = slot.type
         if slot.name in self.options.strides:
             return self._stride(slot)
@@ -570,14 +570,13 @@ class Mapper:
                     raise self.library.declarations.error(f"{self.who}: {reason}", place)
             raise self.wrong(reason)
 
-    def _check_uses(self, result: Result) -> None:
+    def _check_uses(self) -> None:
         """Checks that options apply to the parameters that they name."""
         options_container = () if self.options.all_containers else self.options.container
         for slot, parameter in self.parameters():
-            if slot.name in self.options.out and parameter.intent != "out":
-                raise self.wrong(f"out= names {slot.name}, which is no pointer")
-            if slot.name in self.options.inout and parameter.intent != "inout":
-                raise self.wrong(f"inout= names {slot.name}, which is no pointer")
+            for intent in ("out", "inout"):
+                if slot.name in getattr(self.options, intent) and parameter.intent != intent:
+                    raise self.wrong(f"{intent}= names {slot.name}, which is no pointer")
             if slot.name in self.options.defaults and parameter.argument < 0:
                 raise self.wrong(f"defaults: {slot.name} is no argument")
             if slot.name in options_container and parameter.role not in ("items", "texts", "handles"):

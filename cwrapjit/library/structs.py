@@ -150,7 +150,7 @@ def automatic(library: Core, ctype: types.Struct) -> Any:
     return cls
 
 
-def _add_members(library: Core, ctype: types.Struct, cls: Any, plans: list[dict[str, Any]]) -> None:
+def _add_members(cls: Any, plans: list[dict[str, Any]]) -> None:
     for plan in plans:
         of = cls if plan["of"] is ITSELF else plan["of"]
         setattr(cls, python_name(plan["name"]), Field(cls.__cwrapjit_layout__, **{**plan, "of": of}))
@@ -282,7 +282,7 @@ class _Maker:
         is_open = members is not None and members.is_open
         layout = self.layout(ctype, said.free, is_handle or said.has_init or is_open, members, plans)
         with self.made(name, ctype, layout, doc) as cls:
-            _add_members(library, ctype, cls, plans)
+            _add_members(cls, plans)
             if not said.has_init:
                 make = without_end if is_open else make_fill(plans)
                 cls.__init__ = come_from_functions if is_handle else make
@@ -394,7 +394,7 @@ class _Maker:
             return
         layout = self.layout(ctype, None, members.is_open, members, plans, automatic=True)
         with self.made(self.classes[ctype].__name__, ctype, layout, "") as cls:
-            _add_members(self.library, ctype, cls, plans)
+            _add_members(cls, plans)
             cls.__init__ = without_end if members.is_open else make_fill(plans)
 
     @contextlib.contextmanager

@@ -281,9 +281,3 @@ cwj_library_guard_init(cwj_library_function *self, const cwj_module_state *state
     self->vectorcall = call_guarded;
     return 0;
 }
-
-void
-cwj_library_guard_free(struct cwj_library_guard *guard)
-{
-    PyMem_Free(guard);
-}

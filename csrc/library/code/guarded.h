@@ -7,4 +7,3 @@
  * exception set. */
 int cwj_library_guard_init(cwj_library_function *function, const cwj_module_state *state,
                            PyObject *unit);
-void cwj_library_guard_free(struct cwj_library_guard *guard); /* accepts NULL */
