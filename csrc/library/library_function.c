@@ -9,7 +9,6 @@
 #include "base/errors.h"
 #include "base/live.h"
 #include "library/call/steps.h"
-#include "library/code/guarded.h"
 #include "library/code/unit.h"
 #include "library/objects/instance.h"
 #include "library/tables/read.h"

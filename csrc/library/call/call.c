@@ -203,7 +203,7 @@ frame_close(cwj_library_frame *frame)
 static int
 take_one(cwj_library_frame *frame, int k)
 {
-    static int (*const take[])(cwj_library_frame *, int, PyObject *) = {
+    static cwj_library_take *const take[] = {
         [CWJ_VALUE] = cwj_library_take_value,
         [CWJ_ARRAY] = cwj_library_take_array,
         [CWJ_ITEMS] = cwj_library_take_items,

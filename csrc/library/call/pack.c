@@ -9,6 +9,43 @@
 #include "library/objects/pointer.h"
 #include "library/call/steps.h"
 
+/* ---- memory that C gives away ---------------------------------------------------------------- */
+
+typedef struct gift {
+    void (*free)(void *);
+    PyObject *code; /* owned, or NULL */
+} gift;
+
+static const char GIFT[] = "cwrapjit.memory";
+
+static void
+end_gift(PyObject *capsule)
+{
+    gift *given = PyCapsule_GetContext(capsule);
+    given->free(PyCapsule_GetPointer(capsule, GIFT));
+    Py_XDECREF(given->code);
+    PyMem_Free(given);
+}
+
+/* Returns a capsule that frees the memory at data when it ends, and keeps `code` (borrowed, or NULL) until then. Frees
+ * the memory on failure. */
+static PyObject *
+new_gift(void *data, void (*free)(void *), PyObject *code)
+{
+    gift *given = PyMem_Malloc(sizeof(*given));
+    PyObject *capsule = given == NULL ? PyErr_NoMemory() : PyCapsule_New(data, GIFT, NULL);
+    if (capsule == NULL) {
+        PyMem_Free(given);
+        free(data);
+        return NULL;
+    }
+    given->free = free;
+    given->code = Py_XNewRef(code);
+    PyCapsule_SetContext(capsule, given); /* these two do not fail for a valid capsule */
+    PyCapsule_SetDestructor(capsule, end_gift);
+    return capsule;
+}
+
 /* ---- one result ------------------------------------------------------------------------------ */
 
 /* An array over data, whose ownership is taken. If data is NULL, a new array, which must have no items. */
@@ -17,7 +54,7 @@ pack_memory(const cwj_library_frame *frame, const cwj_parameter *p, const npy_in
             void *data, PyObject *base, bool writeable)
 {
     if (data != NULL) {
-        PyObject *owner = p->free == NULL ? Py_NewRef(base) : cwj_gift(data, p->free, base);
+        PyObject *owner = p->free == NULL ? Py_NewRef(base) : new_gift(data, p->free, base);
         PyObject *array = owner == NULL
                               ? NULL
                               : cwj_array_over(p->descr, p->ndim, shape, NULL,
@@ -145,7 +182,7 @@ pack_address(const cwj_library_frame *frame, const cwj_parameter *p, cwj_slot *a
     }
     PyObject *base = cwj_library_base(frame, p), *made = NULL;
     if (base != NULL && p->free != NULL) {
-        Py_SETREF(base, cwj_gift(address, p->free, base));
+        Py_SETREF(base, new_gift(address, p->free, base));
     }
     if (base != NULL && p->cls != Py_None) {
         made = cwj_function_at(p->cls, address, base);

@@ -39,20 +39,15 @@ PyObject *cwj_library_fits(PyObject *op, PyObject *const *args, Py_ssize_t nargs
  * absent argument holds NULL. */
 int cwj_library_bind(cwj_library_frame *frame, PyObject *const *args, Py_ssize_t nargs,
                      PyObject *kwnames);
-int cwj_library_take_value(cwj_library_frame *frame, int k, PyObject *object);
-int cwj_library_take_array(cwj_library_frame *frame, int k, PyObject *object);
-int cwj_library_take_items(cwj_library_frame *frame, int k, PyObject *object);
-int cwj_library_take_string(cwj_library_frame *frame, int k, PyObject *object);
-int cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object);
-int cwj_library_take_buffer(cwj_library_frame *frame, int k, PyObject *object);
-int cwj_library_take_callback(cwj_library_frame *frame, int k, PyObject *object);
+typedef int cwj_library_take(cwj_library_frame *frame, int k, PyObject *object);
+cwj_library_take cwj_library_take_value, cwj_library_take_array, cwj_library_take_items,
+    cwj_library_take_string, cwj_library_take_texts, cwj_library_take_buffer,
+    cwj_library_take_callback, cwj_library_take_instance, cwj_library_take_instances,
+    cwj_library_take_address;
 /* Adds a call's time to the heat of the C texts among its arguments; asks for the `cc` code of those that are hot. */
 int cwj_library_warm(const cwj_library_frame *frame, uint64_t nanoseconds);
 /* Finishes the streams over Python's files. An exception that is already set stays set. */
 int cwj_library_end_streams(cwj_library_frame *frame);
-int cwj_library_take_instance(cwj_library_frame *frame, int k, PyObject *object);
-int cwj_library_take_instances(cwj_library_frame *frame, int k, PyObject *object);
-int cwj_library_take_address(cwj_library_frame *frame, int k, PyObject *object);
 int cwj_library_solve(cwj_library_frame *frame);
 int cwj_library_check_overlap(const cwj_library_frame *frame);
 int cwj_library_fill(cwj_library_frame *frame);

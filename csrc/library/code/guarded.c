@@ -1,6 +1,6 @@
 /* guarded.c: runs the thunks of library(debug=True) under a guard. It replaces a function's thunk and vectorcall, so
  * the steps of a call are unchanged. */
-#include "library/code/guarded.h"
+#include "library/code/unit.h"
 
 #include <errno.h>
 
@@ -11,7 +11,6 @@
 #include "base/debug/fence.h"
 #include "base/debug/zones.h"
 #include "library/call/steps.h"
-#include "library/code/unit.h"
 
 typedef struct cwj_library_guard {
     cwj_thunk *thunk; /* the function's own */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/environment.h"
+#include "library/tables/tables.h"
 
 /* Made from the arguments of library(); Python holds it in a capsule. */
 typedef struct cwj_library_unit {
@@ -15,5 +16,9 @@ typedef struct cwj_library_unit {
 int cwj_to_unit(PyObject *capsule, void *unit);
 /* The environment of a LibraryFunction's owner, code or (code, ...); NULL if it has none. Borrowed. */
 cwj_environment *cwj_owner_environment(PyObject *owner);
+/* guarded.c: makes a described function run its thunk under a guard, with debug=True. unit: the library's, in its
+ * capsule. Returns 0, or -1 with an exception set. */
+int cwj_library_guard_init(cwj_library_function *function, const cwj_module_state *state,
+                           PyObject *unit);
 /* Functions of the extension module that only cwrapjit.library calls. */
 extern PyMethodDef cwj_unit_functions[], cwj_thunk_functions[];

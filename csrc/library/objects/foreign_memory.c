@@ -4,8 +4,6 @@
 
 #include "library/objects/instance.h"
 
-/* ---- arrays over memory that has an owner ----------------------------------------- */
-
 PyObject *
 cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims, const npy_intp *strides,
                bool fortran, void *data, bool writeable, PyObject *base)
@@ -24,39 +22,4 @@ cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims, const npy_int
         Py_CLEAR(array);
     }
     return array;
-}
-
-/* ---- arrays that own what C allocated --------------------------------------------- */
-
-typedef struct gift {
-    void (*free)(void *);
-    PyObject *code; /* owned, or NULL */
-} gift;
-
-static const char GIFT[] = "cwrapjit.memory";
-
-static void
-end_gift(PyObject *capsule)
-{
-    gift *given = PyCapsule_GetContext(capsule);
-    given->free(PyCapsule_GetPointer(capsule, GIFT));
-    Py_XDECREF(given->code);
-    PyMem_Free(given);
-}
-
-PyObject *
-cwj_gift(void *data, void (*free)(void *), PyObject *code)
-{
-    gift *given = PyMem_Malloc(sizeof(*given));
-    PyObject *capsule = given == NULL ? PyErr_NoMemory() : PyCapsule_New(data, GIFT, NULL);
-    if (capsule == NULL) {
-        PyMem_Free(given);
-        free(data);
-        return NULL;
-    }
-    given->free = free;
-    given->code = Py_XNewRef(code);
-    PyCapsule_SetContext(capsule, given); /* these two do not fail for a valid capsule */
-    PyCapsule_SetDestructor(capsule, end_gift);
-    return capsule;
 }

@@ -9,7 +9,3 @@
 PyObject *cwj_array_over(PyArray_Descr *descr, int nd, const npy_intp *dims,
                          const npy_intp *strides, bool fortran, void *data, bool writeable,
                          PyObject *base);
-
-/* Returns a capsule that frees the memory at data when it ends, and keeps `code` (borrowed, or NULL) until then. Frees
- * the memory on failure. */
-PyObject *cwj_gift(void *data, void (*free)(void *), PyObject *code);

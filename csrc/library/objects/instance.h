@@ -104,15 +104,9 @@ PyObject *cwj_instance_empty(cwj_struct_layout *layout, void **memory);
 PyObject *cwj_instance_of_record(cwj_struct_layout *layout, PyObject *object, bool written,
                                  PyObject **fault);
 
-/* construct.c: initialises the instance args[0], once. function(*args) fills it; with adopts, function(*args[1:])
- * returns another instance, whose C object it takes over. nargs does not count keywords. Returns None, or NULL with an
- * exception set. */
-PyObject *cwj_construct(PyObject *function, bool adopts, PyObject *const *args, size_t nargs,
-                        PyObject *kwnames);
-
 /* The tp_descr_get of what becomes a method in a class, as Python's functions do. */
 PyObject *cwj_instance_bind(PyObject *op, PyObject *instance, PyObject *type);
 
 extern PyType_Spec cwj_instance_spec, cwj_initializer_spec;
-/* construct.c, variables.c: functions of the extension module that only cwrapjit.library calls. */
+/* initializer.c, variables.c: functions of the extension module that only cwrapjit.library calls. */
 extern PyMethodDef cwj_instance_functions[], cwj_variable_functions[];
