@@ -263,10 +263,8 @@ run(cwj_library_frame *frame)
     run_thunk(function, frame->slots, function->keep_gil || frame->moves,
               function->reads_errno ? &frame->error : NULL, frame);
     uint64_t ran = frame->warms ? tj_clock_ns() - begun : 0;
-    if (function->has_streams && cwj_library_end_streams(frame) < 0) {
-        return -1;
-    }
-    if (PyErr_Occurred() || cwj_library_check_status(frame) < 0) {
+    if ((function->has_streams && cwj_library_end_streams(frame) < 0) || PyErr_Occurred() ||
+        cwj_library_check_status(frame) < 0) {
         return -1;
     }
     frame->called = true;

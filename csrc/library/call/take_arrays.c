@@ -279,10 +279,8 @@ cwj_library_take_array(cwj_library_frame *frame, int k, PyObject *object)
                                 frame, k, "an array with masked elements, which would be lost");
     }
     PyArrayObject *array = (PyArrayObject *)object;
-    if (!fits_plainly(array, parameter) && check_array(frame, k, array) < 0) {
-        return -1;
-    }
-    if (PyArray_TYPE(array) == NPY_BOOL && check_truths(frame, k, array) < 0) {
+    if ((!fits_plainly(array, parameter) && check_array(frame, k, array) < 0) ||
+        (PyArray_TYPE(array) == NPY_BOOL && check_truths(frame, k, array) < 0)) {
         return -1;
     }
     frame->slots[k + 1].p =

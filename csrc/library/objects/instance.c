@@ -86,21 +86,6 @@ set_pointer(cwj_instance *self, void *pointer)
 
 /* ---- for the call path ------------------------------------------------------------- */
 
-/* Takes a pointer from a capsule of other code that is named after the C type. Returns 1, 0 or -1. */
-static int
-capsule_pointer(PyObject *capsule, const cwj_struct_layout *wanted, void **pointer)
-{
-    const char *name = PyUnicode_AsUTF8(wanted->name);
-    if (name == NULL) {
-        return -1;
-    }
-    if (!PyCapsule_IsValid(capsule, name)) {
-        return 0;
-    }
-    *pointer = PyCapsule_GetPointer(capsule, name);
-    return 1;
-}
-
 int
 cwj_instance_check(cwj_instance *self)
 {
@@ -125,8 +110,11 @@ int
 cwj_instance_pointer(const cwj_struct_layout *wanted, PyObject *object, void **pointer)
 {
     cwj_instance *self = (cwj_instance *)object;
-    if (PyCapsule_CheckExact(object)) {
-        return capsule_pointer(object, wanted, pointer);
+    if (PyCapsule_CheckExact(object)) { /* of other code, named after the C type */
+        const char *name = PyUnicode_AsUTF8(wanted->name);
+        bool fits = name != NULL && PyCapsule_IsValid(object, name);
+        *pointer = fits ? PyCapsule_GetPointer(object, name) : NULL;
+        return name == NULL ? -1 : fits;
     }
     if (!cwj_is_instance(object) || !cwj_layouts_agree(self->layout, wanted)) {
         return 0;
