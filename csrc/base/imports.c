@@ -42,6 +42,22 @@ cwj_repr_html(PyObject *op, PyObject *Py_UNUSED(unused))
     return cwj_ask_python("cwrapjit.show", "html", "(O)", op);
 }
 
+static void
+end_capsule(PyObject *capsule)
+{
+    Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
+}
+
+PyObject *
+cwj_capsule_with(void *pointer, const char *name, PyObject *owner)
+{
+    PyObject *capsule = PyCapsule_New(pointer, name, end_capsule);
+    if (capsule != NULL) {
+        PyCapsule_SetContext(capsule, Py_NewRef(owner)); /* cannot fail for a valid capsule */
+    }
+    return capsule;
+}
+
 int
 cwj_add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type)
 {

@@ -57,6 +57,9 @@ cwj_release(void *const *objects, size_t bytes)
     }
 }
 
+/* Returns a capsule that keeps `owner` alive. NULL with an exception set. */
+PyObject *cwj_capsule_with(void *pointer, const char *name, PyObject *owner);
+
 /* Frees an object, as the last step of tp_dealloc. */
 static inline void
 cwj_object_free(PyObject *op)

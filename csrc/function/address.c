@@ -182,25 +182,14 @@ cwj_address_number(cwj_function_object *self)
     return address == NULL ? NULL : PyLong_FromVoidPtr(address);
 }
 
-/* The capsule owns a reference to the function in its context. */
-static void
-end_capsule(PyObject *capsule)
-{
-    Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
-}
-
 PyObject *
 cwj_address_capsule(cwj_function_object *self)
 {
     void *address = address_of(self);
     PyObject *signature = self->address.signature;
     const char *name = signature == NULL ? CWJ_LOOP_SIGNATURE : PyUnicode_AsUTF8(signature);
-    PyObject *capsule =
-        address == NULL || name == NULL ? NULL : PyCapsule_New(address, name, end_capsule);
-    if (capsule != NULL) {
-        PyCapsule_SetContext(capsule, Py_NewRef((PyObject *)self)); /* cannot fail here */
-    }
-    return capsule;
+    return address == NULL || name == NULL ? NULL
+                                           : cwj_capsule_with(address, name, (PyObject *)self);
 }
 
 void

@@ -66,13 +66,7 @@ call_and_look(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwna
 
 /* ---- the capsule ------------------------------------------------------------------- */
 
-/* The capsule's context is the function, which owns the signature, the capsule's name. */
-static void
-end_capsule(PyObject *capsule)
-{
-    Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
-}
-
+/* The capsule keeps the function, which owns the signature, the capsule's name. */
 static PyObject *
 get_capsule(PyObject *op, void *Py_UNUSED(closure))
 {
@@ -84,11 +78,7 @@ get_capsule(PyObject *op, void *Py_UNUSED(closure))
         }
         return NULL;
     }
-    PyObject *capsule = PyCapsule_New(self->address, name, end_capsule);
-    if (capsule != NULL) {
-        PyCapsule_SetContext(capsule, Py_NewRef(op)); /* cannot fail for a valid capsule */
-    }
-    return capsule;
+    return cwj_capsule_with(self->address, name, op);
 }
 
 static PyGetSetDef function_getset[] = {

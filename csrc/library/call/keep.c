@@ -5,14 +5,6 @@
 #include "library/objects/owners.h"
 #include "library/objects/references.h"
 
-static const char VIEW[] = "cwrapjit.view";
-
-static void
-end_view(PyObject *capsule)
-{
-    Py_DECREF((PyObject *)PyCapsule_GetPointer(capsule, VIEW));
-}
-
 /* An object that keeps an argument's memory in place; new reference. For a bytearray or similar it is a memoryview,
  * inside a capsule so that Python code cannot release it. */
 static PyObject *
@@ -23,10 +15,8 @@ pin(PyObject *given)
         return Py_NewRef(given);
     }
     PyObject *view = PyMemoryView_FromObject(given);
-    PyObject *capsule = view == NULL ? NULL : PyCapsule_New(view, VIEW, end_view);
-    if (capsule == NULL) {
-        Py_XDECREF(view);
-    }
+    PyObject *capsule = view == NULL ? NULL : cwj_capsule_with(view, "cwrapjit.view", view);
+    Py_XDECREF(view);
     return capsule;
 }
 
