@@ -85,7 +85,6 @@ typedef struct cwj_closure {
     PyObject *returned; /* owned: the object that the last result points into, or NULL */
     cwj_place *place; /* NULL after it was given back */
     struct cwj_watch *watch; /* of the call that it was made for, while that runs; or NULL */
-    PyObject *weakrefs;
 } cwj_closure;
 
 /* enter.c: the entry point that trampolines call, `callback_entry` in Python. slots[0] is for the result, zeroed; the

@@ -152,7 +152,6 @@ closure_dealloc(PyObject *op)
 {
     cwj_closure *self = (cwj_closure *)op;
     PyObject_GC_UnTrack(op);
-    PyObject_ClearWeakRefs(op);
     give_back(self);
     CWJ_RELEASE(self->callable, self->returned, self->kind);
     cwj_object_free(op);
@@ -197,7 +196,6 @@ static PyGetSetDef closure_getset[] = {
 
 static PyMemberDef closure_members[] = {
     {"callable", T_OBJECT, offsetof(cwj_closure, callable), READONLY, "Python's."},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_closure, weakrefs), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 

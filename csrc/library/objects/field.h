@@ -26,7 +26,6 @@ typedef enum field_kind {
     FIELD_KINDS(NAMED)
 #undef NAMED
 } field_kind;
-extern const char *const cwj_field_kinds[];
 
 /* A dim: a number, or the integer member at offset `value`. */
 typedef struct field_dim {
@@ -40,6 +39,7 @@ typedef struct field_object {
     PyObject *name; /* owned str */
     PyObject *reason; /* owned str: the docstring, or why the member cannot be accessed */
     field_kind kind;
+    PyObject *word; /* owned str: the same */
     size_t offset;
     const cwj_library_type *type; /* of a scalar */
     PyArray_Descr *descr; /* owned: dtype of an array's items, or NULL */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define WORD(name, word) word,
-const char *const cwj_field_kinds[] = {FIELD_KINDS(WORD)};
+static const char *const kinds[] = {FIELD_KINDS(WORD)};
 
 /* Parses an integer member: (offset, type). */
 static int
@@ -186,7 +186,8 @@ cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->is_const = is_const;
     self->offset = (size_t)offset;
     self->readonly = readonly;
-    int kind = cwj_parse_choice(given_kind, cwj_field_kinds, REFUSED + 1, "Field", "kind");
+    self->word = Py_NewRef(given_kind);
+    int kind = cwj_parse_choice(given_kind, kinds, REFUSED + 1, "Field", "kind");
     self->kind = (field_kind)kind;
     if (self->reason == NULL || self->item == NULL || kind < 0 || parse_of(self, cls) < 0 ||
         parse_dtype(self, dtype) < 0 || (dims != NULL && parse_dims(self, dims) < 0) ||

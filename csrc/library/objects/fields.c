@@ -748,8 +748,8 @@ field_dealloc(PyObject *op)
 {
     field_object *self = (field_object *)op;
     PyObject_GC_UnTrack(op);
-    CWJ_RELEASE(self->layout, self->name, self->reason, self->descr, self->of, self->converter,
-                self->item);
+    CWJ_RELEASE(self->layout, self->name, self->reason, self->word, self->descr, self->of,
+                self->converter, self->item);
     cwj_object_free(op);
 }
 
@@ -760,20 +760,10 @@ field_repr(PyObject *op)
     return PyUnicode_FromFormat("<attribute %R of %U>", self->name, self->layout->name);
 }
 
-static PyObject *
-get_kind(PyObject *op, void *Py_UNUSED(closure))
-{
-    return PyUnicode_FromString(cwj_field_kinds[((field_object *)op)->kind]);
-}
-
-static PyGetSetDef field_getset[] = {
-    {"kind", get_kind, NULL, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
 static PyMemberDef field_members[] = {
     {"__name__", T_OBJECT, offsetof(field_object, name), READONLY, NULL},
     {"__doc__", T_OBJECT, offsetof(field_object, reason), READONLY, NULL},
+    {"kind", T_OBJECT, offsetof(field_object, word), READONLY, NULL},
     {"dtype", T_OBJECT, offsetof(field_object, descr), READONLY, NULL},
     {"offset", T_PYSSIZET, offsetof(field_object, offset), READONLY, NULL},
     {"item", T_OBJECT, offsetof(field_object, item), READONLY, NULL},
@@ -788,11 +778,15 @@ static PyMethodDef field_methods[] = {
 };
 
 static PyType_Slot field_slots[] = {
-    {Py_tp_new, cwj_field_new},       {Py_tp_dealloc, field_dealloc},
-    {Py_tp_traverse, field_traverse}, {Py_tp_repr, field_repr},
-    {Py_tp_descr_get, field_get},     {Py_tp_descr_set, field_set},
-    {Py_tp_members, field_members},   {Py_tp_getset, field_getset},
-    {Py_tp_methods, field_methods},   {0, NULL},
+    {Py_tp_new, cwj_field_new},
+    {Py_tp_dealloc, field_dealloc},
+    {Py_tp_traverse, field_traverse},
+    {Py_tp_repr, field_repr},
+    {Py_tp_descr_get, field_get},
+    {Py_tp_descr_set, field_set},
+    {Py_tp_members, field_members},
+    {Py_tp_methods, field_methods},
+    {0, NULL},
 };
 
 PyType_Spec cwj_field_spec = {
