@@ -242,17 +242,14 @@ class _Unit:
                 del self.made.unmapped[name]  # an interface declares it; only its body was not read
         for name, names in self.generics.items():
             self._generic(name, {each.lower() for each in names})
+        by_name = {name.lower(): each for name, each in self.made.functions.items()}
         for derived in self.types:
             for name, target in derived.methods:
-                function = next(
-                    (f for n, f in self.made.functions.items() if n.lower() == target.lower()), None
-                )
-                if function is not None:
-                    setattr(self.made.classes[derived.name], name, function)
+                if target.lower() in by_name:
+                    setattr(self.made.classes[derived.name], name, by_name[target.lower()])
                 else:
-                    self.made.unmapped.setdefault(
-                        f"{derived.name}%{name}", f"the routine {target} is not mapped here"
-                    )
+                    reason = f"the routine {target} is not mapped here"
+                    self.made.unmapped.setdefault(f"{derived.name}%{name}", reason)
 
     def _generic(self, name: str, names: set[str]) -> None:
         """Makes one function of those routines of a name that the types of arguments distinguish."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
@@ -40,15 +41,10 @@ def pieces(text: str, file: str) -> Iterator[Piece]:
 
 def batches(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     """Yields neighbours of one file, several at a time."""
-    batch: list[Piece] = []
-    for each in pieces:
-        if batch and (each[2] != batch[0][2] or len(batch) == _BATCH):
-            yield batch
-            batch = []
-        if batch or each[0].strip(" \t\n;"):
-            batch.append(each)
-    if batch:
-        yield batch
+    for _, several in itertools.groupby(pieces, lambda each: each[2]):
+        while batch := list(itertools.islice(several, _BATCH)):
+            if any(text.strip(" \t\n;") for text, _, _ in batch):
+                yield batch
 
 
 def ends(text: str) -> Iterator[re.Match[str]]:
