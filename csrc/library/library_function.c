@@ -127,8 +127,7 @@ function_repr(PyObject *op)
         repr = PyUnicode_FromFormat("<cwrapjit.LibraryFunction %U%S%s>", name, shown,
                                     self->faulted ? "; has faulted" : "");
     }
-    Py_XDECREF(name);
-    Py_XDECREF(shown);
+    CWJ_RELEASE(name, shown);
     return repr;
 }
 

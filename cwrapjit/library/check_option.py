@@ -68,17 +68,14 @@ class Check:
             self.message, self.given = check, ("status",)
         else:
             self.by_function = check
-        self.good = "" if self.by_function is not None else "zero"
         self.reads_errno = is_returned and issubclass(self.exception, OSError) and self.message is None
         if self.is_pointer and "status" in self.given:
             raise ValueError(
                 f"{who}: check: it returns a pointer, whose NULL is no status that a message function could "
                 "explain; check=MemoryError, OSError or a function is for pointers"
             )
-        if self.is_pointer:
-            self.good = "there"
-        elif self.reads_errno:
-            self.good = "from zero"
+        self.good = "from zero" if self.reads_errno else "" if self.by_function is not None else "zero"
+        self.good = "there" if self.is_pointer else self.good
 
     def _read_codes(self, checks: Mapping[Any, Any], status: Any) -> None:
         if not checks or not isinstance(status, types.Scalar):

@@ -67,7 +67,6 @@ cwj_library_check_status(const cwj_library_frame *frame)
     }
     PyObject *given = what_check_gets(frame, type, &status);
     PyObject *told = given == NULL ? NULL : PyObject_CallObject(function->check, given);
-    Py_XDECREF(given);
-    Py_XDECREF(told);
+    CWJ_RELEASE(given, told);
     return told == NULL ? -1 : 0;
 }

@@ -100,8 +100,7 @@ refuse_array(const cwj_library_frame *frame, int k, PyArrayObject *array, bool t
                                 type && rank ? "; " : "", ranks,
                                 (type || rank) && order ? "; " : "", orders);
     }
-    Py_XDECREF(types);
-    Py_XDECREF(ranks);
+    CWJ_RELEASE(types, ranks);
     return -1;
 }
 

@@ -167,8 +167,7 @@ cwj_library_take_texts(cwj_library_frame *frame, int k, PyObject *object)
         cwj_tuple_fill(&texts, i, take_item(frame, k, PyTuple_GET_ITEM(items, i), i));
     }
     PyObject *memory = texts == NULL ? NULL : in_one_piece(texts);
-    Py_XDECREF(items);
-    Py_XDECREF(texts);
+    CWJ_RELEASE(items, texts);
     if (memory == NULL) {
         return -1;
     }

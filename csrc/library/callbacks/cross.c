@@ -200,8 +200,7 @@ cwj_cross_end(const cwj_callback_kind *kind, const cwj_passed *passed, PyObject 
     } else if (passed->crossing == CWJ_CROSS_INSTANCE && made != NULL && Py_REFCNT(made) > 1) {
         status = instance_end(kind, passed, made);
     }
-    Py_XDECREF(made);
-    Py_XDECREF(root);
+    CWJ_RELEASE(made, root);
     if (raised != NULL) { /* the first exception counts */
         cwj_raised_set(raised);
     }

@@ -20,8 +20,7 @@ static void
 unit_free(cwj_library_unit *self)
 {
     cwj_environment_unref(self->environment);
-    Py_DECREF(self->name);
-    Py_XDECREF(self->who);
+    CWJ_RELEASE(self->name, self->who);
     PyMem_Free(self);
 }
 

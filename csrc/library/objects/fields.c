@@ -149,8 +149,7 @@ read_address(const field_object *self, PyObject *instance, const char *at)
         PyTypeObject *type = cwj_state_of((PyObject *)self)->pointer_type;
         result = cwj_pointer_around(type, address, self->item, self->is_const, base);
     }
-    Py_XDECREF(base);
-    Py_XDECREF(kept);
+    CWJ_RELEASE(base, kept);
     return result;
 }
 
@@ -497,8 +496,7 @@ write_record(const field_object *self, PyObject *instance, PyObject *value)
     } else if (!PyErr_Occurred()) {
         wrong_class(self, value);
     }
-    Py_XDECREF(fault);
-    Py_XDECREF(made);
+    CWJ_RELEASE(fault, made);
     return status;
 }
 
@@ -653,8 +651,7 @@ write_address(const field_object *self, PyObject *instance, PyObject *value)
     char *at = fine ? locate(self, instance) : NULL; /* again: a buffer may run Python code */
     int status =
         at == NULL ? -1 : cwj_references_point((cwj_instance *)instance, at, address, kept);
-    Py_XDECREF(kept);
-    Py_XDECREF(pointer);
+    CWJ_RELEASE(kept, pointer);
     return status;
 }
 
@@ -674,8 +671,7 @@ write_function(const field_object *self, PyObject *instance, PyObject *value)
     char *at = PyErr_Occurred() ? NULL : locate(self, instance);
     int status =
         at == NULL ? -1 : cwj_references_point((cwj_instance *)instance, at, pointer, kept);
-    Py_XDECREF(kept);
-    Py_XDECREF(made);
+    CWJ_RELEASE(kept, made);
     return status;
 }
 

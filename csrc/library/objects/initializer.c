@@ -51,8 +51,7 @@ set_member(PyObject *instance, PyObject *name, PyObject *value)
         cwj_raised_set(raised);
         raised = NULL;
     }
-    Py_XDECREF(raised);
-    Py_XDECREF(now);
+    CWJ_RELEASE(raised, now);
     return status;
 }
 

@@ -105,8 +105,7 @@ of_buffer(PyTypeObject *type, PyObject *given)
     PyObject *view = PyMemoryView_FromObject(given);
     PyObject *array = view == NULL ? NULL : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
     PyObject *made = array == NULL ? NULL : of_array(type, (PyArrayObject *)array);
-    Py_XDECREF(array);
-    Py_XDECREF(view);
+    CWJ_RELEASE(array, view);
     return made;
 }
 

@@ -162,8 +162,7 @@ cwj_scalar_refuse(cwj_fit fit, const cwj_library_type *type, PyObject *object, c
         PyErr_Format(PyExc_TypeError, "Expected an argument of type %s for %U, got %U",
                      type->python, what, fault);
     }
-    Py_XDECREF(what);
-    Py_XDECREF(fault);
+    CWJ_RELEASE(what, fault);
     return -1;
 }
 
