@@ -1,6 +1,7 @@
 /* cross.c: converts a callback's arguments and result. Python sees arguments in C's memory only during the call. */
 #include "library/callbacks/callback.h"
 
+#include "base/errors.h"
 #include "base/raised.h"
 #include "base/tuples.h"
 #include "library/objects/foreign_memory.h"
@@ -17,9 +18,9 @@ set_shape(const cwj_callback_kind *kind, const cwj_passed *passed, const npy_int
     for (int d = 0; d < passed->ndim; d++) {
         npy_int64 value;
         if (!cwj_dim_evaluate(&passed->dims[d], symbols, &value) || value < 0) {
-            PyErr_Format(PyExc_ValueError, "%U: dim %d of %U is negative, or too large a number",
-                         kind->who, d, passed->name);
-            return -1;
+            return cwj_refuse_by(kind->who, PyExc_ValueError,
+                                 "dim %d of %U is negative, or too large a number", d,
+                                 passed->name);
         }
         shape[d] = (npy_intp)value;
     }
@@ -65,10 +66,9 @@ separate(PyArrayObject *array)
 static int
 refuse_view(const cwj_callback_kind *kind, const cwj_passed *passed)
 {
-    PyErr_Format(PyExc_RuntimeError,
-                 "%U: a view of %U was kept, whose memory is C's after the call: keep a copy",
-                 kind->who, passed->name);
-    return -1;
+    return cwj_refuse_by(kind->who, PyExc_RuntimeError,
+                         "a view of %U was kept, whose memory is C's after the call: keep a copy",
+                         passed->name);
 }
 
 static int

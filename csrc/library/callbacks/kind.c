@@ -202,14 +202,12 @@ kind_call(PyObject *op, PyObject *args, PyObject *kwargs)
     cwj_callback_kind *self = (cwj_callback_kind *)op;
     PyObject *callable = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : NULL;
     if (callable == NULL || kwargs != NULL || !PyCallable_Check(callable)) {
-        PyErr_SetString(PyExc_TypeError, "CallbackKind()() takes a callable");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "CallbackKind()() takes a callable");
     }
     cwj_trampolines *trampolines = self->trampolines;
     cwj_place *place = trampolines->first;
     if (place == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "there are no trampolines");
-        return NULL;
+        return PyErr_Format(PyExc_RuntimeError, "there are no trampolines");
     }
     PyTypeObject *type = self->closure_type;
     cwj_closure *closure = (cwj_closure *)type->tp_alloc(type, 0);

@@ -194,8 +194,7 @@ static PyObject *
 capsule_parts(PyObject *Py_UNUSED(extension), PyObject *capsule)
 {
     if (!PyCapsule_CheckExact(capsule)) {
-        PyErr_SetString(PyExc_TypeError, "wanted a capsule");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "wanted a capsule");
     }
     const char *name = PyCapsule_GetName(capsule);
     const void *context = PyCapsule_GetContext(capsule);

@@ -2,6 +2,7 @@
 #include "library/objects/field.h"
 
 #include "base/choices.h"
+#include "base/errors.h"
 
 #include <stdint.h>
 
@@ -19,8 +20,7 @@ parse_member(const field_object *self, PyObject *pair, field_dim *dim)
     dim->type = cwj_library_type_find(name);
     if (!cwj_is_integer(dim->type) || dim->value < 0 ||
         (size_t)dim->value + dim->type->size > self->layout->size) {
-        PyErr_Format(PyExc_ValueError, "Field: %R is no integer member", pair);
-        return -1;
+        return cwj_refuse("Field", PyExc_ValueError, "%R is no integer member", pair);
     }
     return 0;
 }
@@ -29,8 +29,7 @@ static int
 parse_dims(field_object *self, PyObject *dims)
 {
     if (PyTuple_GET_SIZE(dims) > NPY_MAXDIMS) {
-        PyErr_SetString(PyExc_ValueError, "Field: too many dims");
-        return -1;
+        return cwj_refuse("Field", PyExc_ValueError, "too many dims");
     }
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(dims); k++) {
         PyObject *given = PyTuple_GET_ITEM(dims, k);
@@ -42,8 +41,7 @@ parse_dims(field_object *self, PyObject *dims)
         } else {
             dim->value = PyLong_AsSsize_t(given);
             if (dim->value < 0) {
-                PyErr_Format(PyExc_ValueError, "Field: %R is no size", given);
-                return -1;
+                return cwj_refuse("Field", PyExc_ValueError, "%R is no size", given);
             }
         }
         self->nd = (int)k + 1;
@@ -86,17 +84,14 @@ check_extent(const field_object *self)
     bool has_items = self->kind == ARRAY || self->kind == DATA;
     bool is_number = self->kind == SCALAR || self->kind == BITS;
     if ((is_number && self->type == NULL) || (has_items && self->descr == NULL)) {
-        PyErr_Format(PyExc_ValueError, "Field: %U needs a dtype", self->name);
-        return -1;
+        return cwj_refuse("Field", PyExc_ValueError, "%U needs a dtype", self->name);
     }
     if (self->kind == BITS && !are_bits(self)) {
-        PyErr_Format(PyExc_ValueError, "Field: %U: these are no bits of a %s", self->name,
-                     self->type->name);
-        return -1;
+        return cwj_refuse("Field", PyExc_ValueError, "%U: these are no bits of a %s", self->name,
+                          self->type->name);
     }
     if (self->kind == FUNCTION && !PyCallable_Check(self->converter)) {
-        PyErr_Format(PyExc_ValueError, "Field: %U needs what makes an address", self->name);
-        return -1;
+        return cwj_refuse("Field", PyExc_ValueError, "%U needs what makes an address", self->name);
     }
     if (is_number) {
         size = self->type->size;
@@ -115,9 +110,8 @@ check_extent(const field_object *self)
         size = self->of->size;
     }
     if (__builtin_add_overflow(self->offset, size, &end) || end > self->layout->size) {
-        PyErr_Format(PyExc_ValueError, "Field: %U would lie outside of %U", self->name,
-                     self->layout->name);
-        return -1;
+        return cwj_refuse("Field", PyExc_ValueError, "%U would lie outside of %U", self->name,
+                          self->layout->name);
     }
     return 0;
 }
@@ -138,8 +132,7 @@ parse_dtype(field_object *self, PyObject *dtype)
         return -1;
     }
     if (PyDataType_REFCHK(self->descr)) {
-        PyErr_Format(PyExc_ValueError, "Field: %R: C's memory has no Python objects", dtype);
-        return -1;
+        return cwj_refuse("Field", PyExc_ValueError, "%R: C's memory has no Python objects", dtype);
     }
     return 0;
 }
@@ -176,7 +169,7 @@ cwj_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         goto failed;
     }
     if (!cwj_is_layout(layout)) {
-        PyErr_Format(PyExc_TypeError, "Field: %R is no Layout", layout);
+        cwj_refuse("Field", PyExc_TypeError, "%R is no Layout", layout);
         goto failed;
     }
     self->layout = (cwj_struct_layout *)Py_NewRef(layout);
