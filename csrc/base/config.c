@@ -252,12 +252,8 @@ static PyType_Slot config_slots[] = {
     {Py_tp_methods, config_methods}, {Py_tp_doc, (void *)config_doc}, {0, NULL},
 };
 
-static PyType_Spec config_spec = {
-    .name = "cwrapjit.Config",
-    .basicsize = sizeof(config_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = config_slots,
-};
+static CWJ_TYPE(config_spec, "cwrapjit.Config", config_object, config_slots,
+                Py_TPFLAGS_DISALLOW_INSTANTIATION);
 
 int
 cwj_add_config(PyObject *extension, cwj_module_state *state)

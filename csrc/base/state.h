@@ -43,6 +43,13 @@ cwj_state_of(PyObject *instance)
  * NULL with an exception set. */
 PyObject *cwj_ask_python(const char *module, const char *function, const char *format, ...);
 
+/* Defines the PyType_Spec of a type that nobody can change; flags come on top of the usual ones. */
+#define CWJ_TYPE(spec, its_name, object, its_slots, its_flags)                                \
+    PyType_Spec spec = {.name = its_name,                                                     \
+                        .basicsize = sizeof(object),                                          \
+                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | (its_flags), \
+                        .slots = its_slots}
+
 /* Creates a type and adds it to the extension module. *type becomes a reference to it unless type
  * is NULL. Returns 0, or -1 with an exception set. */
 int cwj_add_type(PyObject *extension, PyType_Spec *spec, PyTypeObject **type);

@@ -340,13 +340,9 @@ static PyType_Slot function_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec function_spec = {
-    .name = "cwrapjit.Function",
-    .basicsize = sizeof(cwj_function_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = function_slots,
-};
+static CWJ_TYPE(function_spec, "cwrapjit.Function", cwj_function_object, function_slots,
+                Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                    Py_TPFLAGS_DISALLOW_INSTANTIATION);
 
 int
 cwj_add_function_type(PyObject *extension, cwj_module_state *state)

@@ -537,10 +537,5 @@ static PyType_Slot adapted_slots[] = {
     {Py_tp_doc, (void *)adapted_doc},   {0, NULL},
 };
 
-PyType_Spec cwj_adapted_spec = {
-    .name = "cwrapjit._cwrapjit.Adapted",
-    .basicsize = sizeof(adapted_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = adapted_slots,
-};
+CWJ_TYPE(cwj_adapted_spec, "cwrapjit._cwrapjit.Adapted", adapted_object, adapted_slots,
+         Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL);

@@ -610,13 +610,8 @@ static PyType_Slot dispatch_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec dispatch_spec = {
-    .name = "cwrapjit._cwrapjit.Dispatch",
-    .basicsize = sizeof(dispatch_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = dispatch_slots,
-};
+static CWJ_TYPE(dispatch_spec, "cwrapjit._cwrapjit.Dispatch", dispatch_object, dispatch_slots,
+                Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE);
 
 static int
 find_scalar_types(void)

@@ -249,14 +249,10 @@ static PyType_Slot function_slots[] = {
     {Py_tp_doc, (void *)function_doc}, {0, NULL},
 };
 
-PyType_Spec cwj_library_function_spec = {
-    .name = "cwrapjit.LibraryFunction",
-    .basicsize = sizeof(cwj_library_function),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-             Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = function_slots,
-};
+CWJ_TYPE(cwj_library_function_spec, "cwrapjit.LibraryFunction", cwj_library_function,
+         function_slots,
+         Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION);
 
 /* ---- functions of the extension module --------------------------------------------- */
 

@@ -119,12 +119,7 @@ static PyType_Slot trampolines_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec cwj_trampolines_spec = {
-    .name = "cwrapjit.Trampolines",
-    .basicsize = sizeof(cwj_trampolines),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = trampolines_slots,
-};
+CWJ_TYPE(cwj_trampolines_spec, "cwrapjit.Trampolines", cwj_trampolines, trampolines_slots, 0);
 
 int
 cwj_is_trampolines(PyObject *object)
@@ -215,10 +210,5 @@ static PyType_Slot closure_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec cwj_closure_spec = {
-    .name = "cwrapjit.Closure",
-    .basicsize = sizeof(cwj_closure),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = closure_slots,
-};
+CWJ_TYPE(cwj_closure_spec, "cwrapjit.Closure", cwj_closure, closure_slots,
+         Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION);

@@ -243,9 +243,5 @@ static PyType_Slot kind_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec cwj_callback_kind_spec = {
-    .name = "cwrapjit.CallbackKind",
-    .basicsize = sizeof(cwj_callback_kind),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = kind_slots,
-};
+CWJ_TYPE(cwj_callback_kind_spec, "cwrapjit.CallbackKind", cwj_callback_kind, kind_slots,
+         Py_TPFLAGS_HAVE_GC);

@@ -785,9 +785,4 @@ static PyType_Slot field_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec cwj_field_spec = {
-    .name = "cwrapjit._cwrapjit.Field",
-    .basicsize = sizeof(field_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = field_slots,
-};
+CWJ_TYPE(cwj_field_spec, "cwrapjit._cwrapjit.Field", field_object, field_slots, Py_TPFLAGS_HAVE_GC);

@@ -276,13 +276,8 @@ static PyType_Slot initializer_slots[] = {
     {Py_tp_doc, (void *)initializer_doc},   {0, NULL},
 };
 
-PyType_Spec cwj_initializer_spec = {
-    .name = "cwrapjit._cwrapjit.Initializer",
-    .basicsize = sizeof(cwj_initializer),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = initializer_slots,
-};
+CWJ_TYPE(cwj_initializer_spec, "cwrapjit._cwrapjit.Initializer", cwj_initializer, initializer_slots,
+         Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR);
 
 /* ---- for other types, and Python ------------------------------------------------------------- */
 

@@ -466,10 +466,5 @@ static PyType_Slot instance_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec cwj_instance_spec = {
-    .name = "cwrapjit.Instance",
-    .basicsize = sizeof(cwj_instance),
-    .flags =
-        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = instance_slots,
-};
+CWJ_TYPE(cwj_instance_spec, "cwrapjit.Instance", cwj_instance, instance_slots,
+         Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);

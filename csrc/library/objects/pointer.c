@@ -264,9 +264,4 @@ static PyType_Slot pointer_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec cwj_pointer_spec = {
-    .name = "cwrapjit.Pointer",
-    .basicsize = sizeof(cwj_pointer),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = pointer_slots,
-};
+CWJ_TYPE(cwj_pointer_spec, "cwrapjit.Pointer", cwj_pointer, pointer_slots, Py_TPFLAGS_HAVE_GC);

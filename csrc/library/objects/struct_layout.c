@@ -221,9 +221,5 @@ static PyType_Slot layout_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec cwj_layout_spec = {
-    .name = "cwrapjit._cwrapjit.Layout",
-    .basicsize = sizeof(cwj_struct_layout),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = layout_slots,
-};
+CWJ_TYPE(cwj_layout_spec, "cwrapjit._cwrapjit.Layout", cwj_struct_layout, layout_slots,
+         Py_TPFLAGS_HAVE_GC);
