@@ -64,6 +64,19 @@ cwj_release(void *const *objects, size_t bytes)
     }
 }
 
+/* Visits objects of any type, each of which may be NULL: what a tp_traverse returns at its end. */
+#define CWJ_VISIT(...) \
+    cwj_visit((void *[]){__VA_ARGS__, NULL}, sizeof((void *[]){__VA_ARGS__}), visit, arg)
+static inline int
+cwj_visit(void *const *objects, size_t bytes, visitproc visit, void *arg)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < bytes / sizeof(*objects); i++) {
+        status = objects[i] == NULL ? 0 : visit((PyObject *)objects[i], arg);
+    }
+    return status;
+}
+
 /* Returns a capsule that keeps `owner` alive. NULL with an exception set. */
 PyObject *cwj_capsule_with(void *pointer, const char *name, PyObject *owner);
 

@@ -183,15 +183,6 @@ static int
 function_traverse(PyObject *op, visitproc visit, void *arg)
 {
     cwj_library_function *self = (cwj_library_function *)op;
-    Py_VISIT(Py_TYPE(op));
-    Py_VISIT(self->dict);
-    Py_VISIT(self->shown);
-    Py_VISIT(self->check);
-    Py_VISIT(self->owner);
-    Py_VISIT(self->result.cls);
-    Py_VISIT(self->result.layout);
-    Py_VISIT(self->result.library);
-    Py_VISIT(self->described);
     for (int i = 0; i < self->narguments; i++) {
         Py_VISIT(self->arguments[i].preset);
     }
@@ -200,7 +191,8 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
         Py_VISIT(self->parameters[k].layout);
         Py_VISIT(self->parameters[k].known);
     }
-    return 0;
+    return CWJ_VISIT(Py_TYPE(op), self->dict, self->shown, self->check, self->owner,
+                     self->result.cls, self->result.layout, self->result.library, self->described);
 }
 
 /* Clears only members that may be part of a cycle: a call may need the others. */

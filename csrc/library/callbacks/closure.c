@@ -156,11 +156,7 @@ static int
 closure_traverse(PyObject *op, visitproc visit, void *arg)
 {
     cwj_closure *self = (cwj_closure *)op;
-    Py_VISIT(Py_TYPE(op));
-    Py_VISIT(self->kind);
-    Py_VISIT(self->callable);
-    Py_VISIT(self->returned);
-    return 0;
+    return CWJ_VISIT(Py_TYPE(op), self->kind, self->callable, self->returned);
 }
 
 static int

@@ -151,16 +151,12 @@ static int
 kind_traverse(PyObject *op, visitproc visit, void *arg)
 {
     cwj_callback_kind *self = (cwj_callback_kind *)op;
-    Py_VISIT(Py_TYPE(op));
     for (int k = 0; k < self->count; k++) {
         Py_VISIT(self->passed[k].layout);
         Py_VISIT(self->passed[k].converter);
     }
-    Py_VISIT(self->result.layout);
-    Py_VISIT(self->result.converter);
-    Py_VISIT(self->closure_type);
-    Py_VISIT(self->pointer_type);
-    return 0;
+    return CWJ_VISIT(Py_TYPE(op), self->result.layout, self->result.converter, self->closure_type,
+                     self->pointer_type);
 }
 
 static PyObject *

@@ -732,11 +732,7 @@ static int
 field_traverse(PyObject *op, visitproc visit, void *arg)
 {
     field_object *self = (field_object *)op;
-    Py_VISIT(Py_TYPE(op));
-    Py_VISIT(self->layout);
-    Py_VISIT(self->of);
-    Py_VISIT(self->converter);
-    return 0;
+    return CWJ_VISIT(Py_TYPE(op), self->layout, self->of, self->converter);
 }
 
 static void

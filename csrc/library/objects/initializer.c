@@ -226,10 +226,7 @@ static int
 initializer_traverse(PyObject *op, visitproc visit, void *arg)
 {
     cwj_initializer *self = (cwj_initializer *)op;
-    Py_VISIT(Py_TYPE(op));
-    Py_VISIT(self->function);
-    Py_VISIT(self->dict);
-    return 0;
+    return CWJ_VISIT(Py_TYPE(op), self->function, self->dict);
 }
 
 static int

@@ -22,10 +22,7 @@ pointer_dealloc(PyObject *op)
 static int
 pointer_traverse(PyObject *op, visitproc visit, void *arg)
 {
-    Py_VISIT(Py_TYPE(op));
-    Py_VISIT(((cwj_pointer *)op)->base);
-    Py_VISIT(((cwj_pointer *)op)->function);
-    return 0;
+    return CWJ_VISIT(Py_TYPE(op), ((cwj_pointer *)op)->base, ((cwj_pointer *)op)->function);
 }
 
 bool

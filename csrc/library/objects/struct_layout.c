@@ -21,10 +21,7 @@ static int
 layout_traverse(PyObject *op, visitproc visit, void *arg)
 {
     cwj_struct_layout *self = (cwj_struct_layout *)op;
-    Py_VISIT(Py_TYPE(op));
-    Py_VISIT(self->owner);
-    Py_VISIT(self->cls);
-    return 0;
+    return CWJ_VISIT(Py_TYPE(op), self->owner, self->cls);
 }
 
 static int
