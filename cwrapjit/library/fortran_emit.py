@@ -330,20 +330,15 @@ class Procedure(Shapes):
 
     def _text_length(self, variable: Variable) -> Dim:
         """Returns how many characters a routine may write."""
-        length = variable.kind.length
+        name, length = variable.name.lower(), variable.kind.length
+        said = self.shapes.get(name)
+        if said is None and length in ("*", ":"):
+            hint = f"shapes={{{name!r}: 80}}"
+            self._no(variable, f"its length {length!r} is the caller's: {hint} says how much room there is")
         try:
-            return self._length(variable, length)
+            return rpn(length if said is None else str(said), self._named)
         except ValueError as error:
             self._no(variable, f"its length {length!r} {error}")
-
-    def _length(self, variable: Variable, length: str) -> Dim:
-        said = self.shapes.get(variable.name.lower())
-        if said is not None:
-            return rpn(str(said), self._named)
-        if length in ("*", ":"):
-            hint = f"shapes={{{variable.name.lower()!r}: 80}}"
-            raise ValueError(f"is the caller's: {hint} says how much room there is")
-        return rpn(length, self._named)
 
     def _written_text(self, variable: Variable) -> None:
         """Makes room for characters. They are returned without trailing blanks."""

@@ -63,7 +63,9 @@ def procedure(made: Procedure) -> str:
         body.append(f"use {made.types[name]}, only: {local} => {name}")
     body += [slot.fortran for slot in made.slots]
     if function:
-        body.append(f"{_returned_type(made)} :: {out}")
+        of_role = {"handle": "type(c_ptr)", "string": "type(c_ptr)"}.get(made.result.role)
+        of_type = "integer(c_int8_t)" if made.result.type == "bool" else ISO.get(made.result.type)
+        body.append(f"{of_role or of_type} :: {out}")
     for interface in made.interfaces:
         body += ["abstract interface", *_interface(interface)[1:]]
     body += made.locals
@@ -98,12 +100,6 @@ def _calls(made: Procedure, left: list[tuple[int, str]], absent: set[int]) -> li
             words.append(f"{variable.name}={actual}" if any(k < index for k in absent) else actual)
     call = f"{made.target if made.routine.module else made.routine.name}({', '.join(words)})"
     return [f"{made.returned} = {call}" if made.returned else f"call {call}"]
-
-
-def _returned_type(made: Procedure) -> str:
-    if made.result.role in ("handle", "string"):
-        return "type(c_ptr)"
-    return "integer(c_int8_t)" if made.result.type == "bool" else ISO[made.result.type]
 
 
 def thunk(made: Procedure) -> Thunk:

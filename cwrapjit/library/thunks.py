@@ -253,21 +253,13 @@ def passes_wrongly(struct: types.Struct) -> bool:
     if types.is_laid_out(struct):
         return True
     if built_for()[0] == "aarch64":
-        return _has_arrays_in_registers(struct)
-    return _is_mixed(struct)
-
-
-def _is_mixed(struct: types.Struct) -> bool:
-    """On x86-64: up to 16 bytes with floating members, and integers, arrays or a long double."""
+        # arrays of one to four floating numbers of one kind, which go into registers of their own
+        _, count, in_arrays = _equal_floats(struct) or (0, 0, False)
+        return count <= 4 and in_arrays
+    # up to 16 bytes with floating members, and integers, arrays or a long double
     size, _, floating, integer = _measure(struct)
     has_long_double = any(getattr(each, "spelling", "") == "long double" for each in types.parts(struct))
     return size <= 16 and floating and (integer or has_long_double)
-
-
-def _has_arrays_in_registers(struct: types.Struct) -> bool:
-    """On arm64: arrays of one to four floating numbers of one kind, which go into registers of their own."""
-    _, count, in_arrays = _equal_floats(struct) or (0, 0, False)
-    return count <= 4 and in_arrays
 
 
 def _equal_floats(ctype: Any) -> tuple[int, int, bool] | None:
