@@ -285,11 +285,14 @@ class _Unit:
     def _function(self, procedure: Procedure) -> None:
         name = self.options.get("name") or procedure.routine.name
         parameters = [slot.parameter for slot in procedure.slots]
-        doc = self.options.get("doc") or _head(procedure.routine)
+        routine = procedure.routine
+        what = "subroutine" if routine.result is None else "function"
+        head = f"{what} {routine.name}({', '.join(v.name for v in routine.arguments)})"
+        doc = self.options.get("doc") or head  # a routine in one line of Fortran
         if fortran_write.broadcasts(procedure):
             _, address = self.addresses[procedure.symbol]
-            made = fortran_write.define_elemental(procedure, name, doc, address, self.owner)
-            self.made.functions[name] = made
+            define = fortran_write.define_elemental
+            self.made.functions[name] = define(procedure, name, doc, address, self.owner)
             return
         refused = procedure.refused
         check = _strides_checked(qualified(self.library.name, name), refused) if refused else None
@@ -337,12 +340,6 @@ class _Unit:
             returns=returns(result, parameters), **more,
         )  # fmt: skip
         return wrap_function(made)
-
-
-def _head(routine: Routine) -> str:
-    """Returns a routine in one line of Fortran, its default docstring."""
-    what = "subroutine" if routine.result is None else "function"
-    return f"{what} {routine.name}({', '.join(v.name for v in routine.arguments)})"
 
 
 def _strides_checked(qualname: str, names: list[str]) -> Callable[[int], None]:

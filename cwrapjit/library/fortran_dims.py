@@ -92,16 +92,11 @@ class Shapes:
                 dims.append((f"{name}_shape_{axis}",))
                 continue
             try:
-                dims.append(self._extent(lower, upper))
+                last = rpn(upper, self._named)
+                dims.append(last if lower == "1" else (*last, *rpn(lower, self._named), "-", 1, "+"))
             except ValueError as error:
                 self._no(variable, f"its dim {upper!r} {error}")
         return tuple(dims)
-
-    def _extent(self, lower: str, upper: str) -> Dim:
-        last = rpn(upper, self._named)
-        if lower == "1":
-            return last
-        return (*last, *rpn(lower, self._named), "-", 1, "+")
 
     def _named(self, name: str, axis: int | None) -> Dim:
         """Returns the value of a name, or of size(name, axis), in a dim."""

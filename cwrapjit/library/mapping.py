@@ -127,7 +127,11 @@ class Mapper:
             **({} if check is None else check.described(places)),
         )
         result.bases = tuple(sorted({self._argument_of(name) for name in self.result_of}))
-        return Mapped(declaration, function, self._thunk())
+        references = {self.by_name[name] + 1 for name in self.by_reference}
+        discards = "return" in options.discard and options.check is None
+        passed = [slot.type for slot in self.slots]
+        thunk = Thunk(declaration.result, passed, references, discards, declaration.fixed)
+        return Mapped(declaration, function, thunk)
 
     def _doc(self) -> str:
         """Returns the docstring: the declaration, and the dims and types that options give."""
@@ -687,14 +691,6 @@ class Mapper:
             if parameter.role == "handle" and parameter.argument >= 0:
                 return slot.name
         raise self.wrong("keeps: there is no handle or struct that could keep something")
-
-    # ---- the thunk ---------------------------------------------------------------------------------
-
-    def _thunk(self) -> Thunk:
-        references = {self.by_name[name] + 1 for name in self.by_reference}
-        discards = "return" in self.options.discard and self.options.check is None
-        result, parameters = self.declaration.result, [slot.type for slot in self.slots]
-        return Thunk(result, parameters, references, discards, self.declaration.fixed)
 
 
 def refuse(declaration: FunctionDeclaration, options: Options) -> None:

@@ -27,7 +27,9 @@ def convert(
         )
         return made
     if isinstance(given, _cwrapjit.Pointer):
-        return _of_pointer(ctype, given, who)
+        if given.item and (given._function is None or not agrees(ctype, given._function.declaration())):
+            raise TypeError(f"{who}: expected {types.show(ctype)}, got a Pointer to {given.item}")
+        return given.address, given
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if not 0 <= given < 1 << 64:
             raise OverflowError(f"{who}: {given} is no address")
@@ -35,7 +37,8 @@ def convert(
     if type(given).__name__ == "PyCapsule":
         return _of_capsule(known, ctype, given, who)
     if isinstance(given, (_cwrapjit.Function, _cwrapjit.LibraryFunction)):
-        return _of_compiled(known, ctype, given, who)
+        capsule = getattr(given, "capsule", None)  # without one, it will be a Python callable
+        return None if capsule is None else _of_capsule(known, ctype, capsule, who)
     return _of_others(known, ctype, given, who)
 
 
@@ -53,21 +56,7 @@ def _of_others(known: Declarations, ctype: types.Callable, given: Any, who: str)
     return None
 
 
-def _of_pointer(ctype: types.Callable, given: Any, who: str) -> tuple[int, Any]:
-    if given.item and (given._function is None or not agrees(ctype, given._function.declaration())):
-        raise TypeError(f"{who}: expected {types.show(ctype)}, got a Pointer to {given.item}")
-    return given.address, given
-
-
 # ---- objects that have their type as C text -------------------------------------------------------
-
-
-def _of_compiled(known: Declarations, ctype: types.Callable, given: Any, who: str) -> tuple[int, Any] | None:
-    try:
-        capsule = given.capsule
-    except AttributeError:
-        return None  # it will be a Python callable
-    return _of_capsule(known, ctype, capsule, who)
 
 
 def _of_capsule(known: Declarations, ctype: types.Callable, capsule: Any, who: str) -> tuple[int, Any]:

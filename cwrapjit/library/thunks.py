@@ -199,7 +199,7 @@ def array_length(array: types.Array) -> int:
     if array.dim is None:
         raise Unmapped("an array without length")
     try:
-        length = constants.of_tree(array.dim, {}.get, types.of_words)
+        length = constants.of_tree(array.dim, lambda name: None, types.of_words)
     except constants.NotConstant as error:
         raise Unmapped(f"the length of an array: {error}") from None
     if not 0 < length < 2**31:

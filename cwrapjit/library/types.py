@@ -357,7 +357,7 @@ def same(one: Any, other: Any) -> bool:
 def _length(array: Array) -> int | str:
     """Returns the length, or its C text if it is not known yet."""
     try:
-        return "" if array.dim is None else constants.of_tree(array.dim, {}.get, of_words)
+        return "" if array.dim is None else constants.of_tree(array.dim, lambda name: None, of_words)
     except constants.NotConstant:
         return text_of(array.dim)
 
