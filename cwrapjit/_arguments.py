@@ -1,4 +1,4 @@
-"""Reads arguments of function() that are containers: prototypes, types, windows, output_dims, extra_args.
+"""Reads arguments of function(): operands, types, extra arguments (_windows.py, _lengths.py: rare others).
 
 The results are tuples of names and numbers, which C copies (csrc/function/spec_*.c). `what` is a place in an
 argument, for messages: "prototype_input for 'a'"."""
@@ -8,30 +8,26 @@ from __future__ import annotations
 import functools
 import keyword
 import operator
+import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 
 from cwrapjit._imports import load
 
-_Shape: TypeAlias = tuple[int | str, ...]
-_Operand: TypeAlias = tuple[str, int, _Shape]  # name, role, dims
+Shape: TypeAlias = tuple[int | str, ...]
+Operand: TypeAlias = tuple[str, int, Shape]  # name, role, dims
 _Type: TypeAlias = tuple[int, int, str, str | None, str | None]  # the members of tj_type, in their order
 # A part of the name of the body's file, the body, types for pickles, types.
 _Set: TypeAlias = tuple[str, str, Any, tuple[_Type, ...]]
-# The shape, the border as in abi.h, axes, steps, the name of cval in messages, and cval for each type set: a
-# number, or the bytes of a date; None: zeros.
-_Window: TypeAlias = tuple[_Shape, int, tuple[int, ...], tuple[int, ...], str, "tuple[Any, ...] | None"]
 
-_IN, _INOUT, _OUT, _SHARED = range(4)  # roles, as in abi.h
+IN, _INOUT, OUT, _SHARED = range(4)  # roles, as in abi.h
 _MOST_OPERANDS = 1024  # more than any function needs; counts fit in an int
 _MOST_DIMS = 64 if int(np.__version__.split(".")[0]) >= 2 else 32
-_MOST_INT = 2**31 - 1
 _MOST_SIZE = 2**63 - 1
-_BORDERS = "reflect", "nearest", "wrap", "mirror", "constant"  # in the order of abi.h
-_CONSTANT = _BORDERS.index("constant")
+_DIGITS = tuple("0123456789")
 # C types of numbers, by kind and size in bytes.
 CTYPES = {
     **{f"i{n}": f"npy_int{8 * n}" for n in (1, 2, 4, 8)},
@@ -41,22 +37,21 @@ CTYPES = {
     f"f{np.dtype('g').itemsize}": "npy_longdouble",
     f"c{np.dtype('G').itemsize}": "npy_clongdouble",
 }
-_OF_SCIPY = {"grid-mirror": "reflect", "grid-wrap": "wrap", "grid-constant": "constant"}  # its other names
 
 
 def _is_sequence(value: object) -> bool:
     return isinstance(value, (tuple, list))
 
 
-def _is_integer(value: object) -> bool:
+def is_integer(value: object) -> bool:
     return hasattr(type(value), "__index__") and not isinstance(value, (bool, np.bool_, np.ndarray))
 
 
-def _type(value: object) -> str:
+def type_of(value: object) -> str:
     return type(value).__name__
 
 
-class _Reader:
+class Reader:
     """Reads parts of arguments. Messages begin with `who`."""
 
     def __init__(self, who: str) -> None:
@@ -70,23 +65,23 @@ class _Reader:
 
     def items(self, what: str, given: Any) -> tuple[Any, ...]:
         if not _is_sequence(given):
-            raise self.wrong(f"{what} must be a tuple or list, not {_type(given)}")
+            raise self.wrong(f"{what} must be a tuple or list, not {type_of(given)}")
         return tuple(given)
 
     def name(self, what: str, name: Any) -> str:
         """Returns a name that Python code may use."""
         if not isinstance(name, str):
-            raise self.wrong(f"{what} must be a str, not {_type(name)}")
+            raise self.wrong(f"{what} must be a str, not {type_of(name)}")
         if not name.isidentifier():
             raise self.bad(f"{what} is not an identifier: {name!r}")
         if keyword.iskeyword(name):
             raise self.bad(f"{what} is a keyword of Python: {name!r}")
         return name
 
-    def shape(self, what: str, shape: Any) -> _Shape:
+    def shape(self, what: str, shape: Any) -> Shape:
         if not _is_sequence(shape):
             more = "; one dim is written ('n',)" if isinstance(shape, str) else ""
-            raise self.wrong(f"{what} must be a tuple of dims, such as ('n', 3), not {_type(shape)}{more}")
+            raise self.wrong(f"{what} must be a tuple of dims, such as ('n', 3), not {type_of(shape)}{more}")
         if not shape:
             return ()
         if len(shape) > _MOST_DIMS:
@@ -96,30 +91,18 @@ class _Reader:
     def _dim(self, what: str, dim: Any) -> int | str:
         if isinstance(dim, str):
             return self.name(what, dim)
-        if not _is_integer(dim):
-            raise self.wrong(f"{what} must be an int or a name, not {_type(dim)}")
+        if not is_integer(dim):
+            raise self.wrong(f"{what} must be an int or a name, not {type_of(dim)}")
         size = operator.index(dim)
         if not 0 <= size <= _MOST_SIZE:
             raise self.bad(f"{what} is {'negative' if -_MOST_SIZE <= size < 0 else 'out of range'}: {dim!r}")
         return size
 
-    def ints(self, what: str, value: Any, ndims: int, least: int, most: int) -> tuple[int, ...]:
-        """Reads an int per axis of a window."""
-        items = self.items(what, value)
-        if len(items) != ndims:
-            raise self.bad(f"{what}: the window has {ndims} axes, got {len(items)} ints")
-        for i, item in enumerate(items):
-            if not _is_integer(item):
-                raise self.wrong(f"{what}[{i}] must be an int, not {_type(item)}")
-            if not least <= operator.index(item) <= most:
-                raise self.bad(f"{what}[{i}] must be from {least} to {most}, got {item!r}")
-        return tuple(map(operator.index, items))
-
 
 # ---- operands --------------------------------------------------------------------------------------
 
 
-def _output_shapes(read: _Reader, given: dict[str, Any]) -> tuple[bool, tuple[Any, ...]]:
+def _output_shapes(read: Reader, given: dict[str, Any]) -> tuple[bool, tuple[Any, ...]]:
     """Returns whether there is one output, and the shapes; none if inputs are updated instead."""
     prototype = given.get("prototype_output")
     if prototype is None:
@@ -136,13 +119,13 @@ def _output_shapes(read: _Reader, given: dict[str, Any]) -> tuple[bool, tuple[An
         if _is_sequence(shape) != several:
             raise read.wrong(
                 "prototype_output must be one shape, such as ('n', 3), or a tuple of shapes, such as "
-                f"(('n',), ()); item {i} is of the other kind than item 0: {_type(shape)} and "
-                f"{_type(shapes[0])}"
+                f"(('n',), ()); item {i} is of the other kind than item 0: {type_of(shape)} and "
+                f"{type_of(shapes[0])}"
             )
     return not several, shapes if several else (shapes,)
 
 
-def _input_names(read: _Reader, given: Sequence[Any]) -> list[str]:
+def _input_names(read: Reader, given: Sequence[Any]) -> list[str]:
     names: list[str] = []
     for i, name in enumerate(given):
         if read.name(f"args_input[{i}]", name) in names:
@@ -151,26 +134,26 @@ def _input_names(read: _Reader, given: Sequence[Any]) -> list[str]:
     return names
 
 
-def _set_roles(read: _Reader, roles: dict[str, int], called: str, given: Any, role: int) -> None:
+def _set_roles(read: Reader, roles: dict[str, int], called: str, given: Any, role: int) -> None:
     """Gives `role` to the inputs that the argument `called` names."""
     for i, name in enumerate(read.items(called, given)):
         if read.name(f"{called}[{i}]", name) not in roles:
             raise read.bad(f"{called}[{i}] is '{name}', which is not in args_input")
         if roles[name] == role:
             raise read.bad(f"{called} has '{name}' twice")
-        if roles[name] != _IN:
+        if roles[name] != IN:
             raise read.bad(f"'{name}' is in args_inout and in args_shared; what is shared is updated, too")
         roles[name] = role
 
 
-def operands(who: str, given: dict[str, Any]) -> tuple[bool, tuple[_Operand, ...]]:
+def _prototypes(who: str, given: dict[str, Any]) -> tuple[bool, tuple[Operand, ...]]:
     """Returns whether there is one output, and the operands."""
-    read = _Reader(who)
+    read = Reader(who)
     names, shapes = (read.items(what, given.get(what, ())) for what in ("args_input", "prototype_input"))
     is_one, outputs = _output_shapes(read, given)
     if len(names) + len(outputs) > _MOST_OPERANDS:
         raise read.bad(f"{len(names) + len(outputs)} inputs and outputs; at most {_MOST_OPERANDS}")
-    roles = dict.fromkeys(_input_names(read, names), _IN)
+    roles = dict.fromkeys(_input_names(read, names), IN)
     if len(shapes) != len(names):
         raise read.bad(f"prototype_input has {len(shapes)} shapes, args_input has {len(names)} names")
     inputs = {
@@ -183,33 +166,175 @@ def operands(who: str, given: dict[str, Any]) -> tuple[bool, tuple[_Operand, ...
     all_operands = [(name, roles[name], inputs[name]) for name in names]
     for i, shape in enumerate(outputs):
         name = "output" if is_one else f"output{i}"
-        all_operands.append((name, _OUT, read.shape(f"prototype_output for '{name}'", shape)))
+        all_operands.append((name, OUT, read.shape(f"prototype_output for '{name}'", shape)))
     return is_one, tuple(all_operands)
 
 
-def output_dims(
-    who: str, known: Sequence[_Operand], given: Any
-) -> list[tuple[str, str, list[tuple[int, int | str]]]]:
-    """Returns the items of output_dims: a dim that only outputs have, the expression, and its steps."""
-    read, read_dims = _Reader(who), []
-    example = '"n*(n-1)/2"'
-    if not isinstance(given, dict):
-        wanted = f'a dict of names and expressions, such as {{"m": {example}}}'
-        raise read.wrong(f"output_dims must be {wanted}, not {_type(given)}")
-    of_inputs = {dim: name for name, role, dims in reversed(known) if role != _OUT for dim in dims}
-    for name, text in given.items():
-        read.name("output_dims: a name", name)
-        if name in of_inputs:
-            raise read.bad(
-                f"output_dims: '{name}' is a dimension of the input '{of_inputs[name]}', which sets it"
-            )
-        if not any(name in dims for _, _, dims in known):
-            raise read.bad(f"output_dims: no output has a dimension '{name}'")
-        if not isinstance(text, str):
-            raise read.wrong(f"output_dims['{name}'] must be a str, such as {example}, not {_type(text)}")
-        steps = load("cwrapjit._lengths").parse(who, f"output_dims['{name}']", text, of_inputs)
-        read_dims.append((name, text, steps))
-    return read_dims
+# ---- a signature -----------------------------------------------------------------------------------
+
+_WORD = re.compile(r"[ \t\r\n]*([A-Za-z0-9_\x80-\U0010ffff]*)")
+
+
+class _Signature(Reader):
+    """Parses "inout a(n, 3), b(n) -> out(3)". It stops at the first fault, and tells its place.
+
+    signature = [operand {"," operand}] "->" outputs
+    outputs   = output {"," output} | "(" output "," [output {"," output}] ")"
+    operand   = ["inout"] ["shared"] name "(" [dim {"," dim}] ")"
+    output    = [name] "(" [dim {"," dim}] ")"
+    dim       = name | digits
+
+    Outputs without a name are called output, or output0, output1, ... if there are several. The text after
+    the arrow may be empty only if an argument takes the result."""
+
+    def __init__(self, who: str, text: str) -> None:
+        super().__init__(who)
+        self._text = text
+        self._at = 0
+        self.operands: list[tuple[str, int, Shape]] = []
+
+    def _fail(self, reason: str, place: int | None = None) -> NoReturn:
+        before = self._text[: self._at if place is None else place]
+        raise load("cwrapjit._errors").place_error(
+            self._who, "signature", reason, self._text, len(before.encode())
+        )
+
+    def _word(self) -> str:
+        """Skips blanks. Returns the name or number that comes next."""
+        match = _WORD.match(self._text, self._at)
+        assert match is not None
+        self._at = match.start(1)
+        return match[1]
+
+    def _name(self) -> str:
+        word = self._word()
+        return "" if word[:1] in _DIGITS else word
+
+    def _take(self, mark: str) -> bool:
+        """Skips the mark and returns true if it comes next."""
+        self._word()
+        taken = self._text.startswith(mark, self._at)
+        self._at += len(mark) * taken
+        return taken
+
+    def _size(self) -> int | str:
+        word, start = self._word(), self._at
+        if not word:
+            self._fail("expected a dim (a name, or a size that is not negative)")
+        digits = len(word) - len(word.lstrip("0123456789"))
+        self._at += digits or len(word)
+        if digits == 0:
+            return word
+        if (size := int(word[:digits])) > _MOST_SIZE:
+            self._fail("this size is too large", start)
+        if digits < len(word):
+            self._fail("expected ',' or ')'")
+        return size
+
+    def _role(self) -> int:
+        role = IN
+        for word, meant in ("inout", _INOUT), ("shared", _SHARED):
+            start = self._at
+            if self._name() == word:
+                self._at += len(word)
+                role = meant if self._name() else role
+                self._at = self._at if role == meant else start  # an argument may have the name of a role
+        return role
+
+    def _operand(self, is_output: bool) -> None:
+        role = OUT if is_output else self._role()
+        name = self._name()
+        if not name and not (is_output and self._text.startswith("(", self._at)):
+            self._fail("expected an output" if is_output else "expected an argument")
+        if name and name in [other for other, _, _ in self.operands]:
+            self._fail("this name is taken")
+        self._at += len(name)
+        if not self._take("("):
+            self._fail("expected '(' and the dims")
+        dims: list[int | str] = []
+        if not self._take(")"):
+            dims.append(self._size())
+            while self._take(","):
+                dims.append(self._size())
+            if not self._take(")"):
+                self._fail("expected ',' or ')'")
+        self.operands.append((name, role, tuple(dims)))
+
+    def _takes_tuple(self) -> bool:
+        """Skips the parenthesis of "(out(3),", which is around outputs, not around dims."""
+        start = self._at
+        if self._take("("):
+            inside = self._at
+            self._at += len(self._name())
+            is_one = self._take("(")
+            self._at = inside if is_one else start
+            return is_one
+        return False
+
+    def _outputs(self) -> bool:
+        """Returns true if there is one output."""
+        self._word()
+        if self._at == len(self._text) and any(role != IN for _, role, _ in self.operands):
+            return False
+        ninputs, is_tuple = len(self.operands), self._takes_tuple()
+        self._operand(True)
+        while self._take(","):
+            if is_tuple and self._take(")"):
+                return False
+            self._operand(True)
+        count = len(self.operands) - ninputs
+        if is_tuple and not (count > 1 and self._take(")")):
+            self._fail("expected ','" if count == 1 else "expected ',' or ')'")
+        return count == 1
+
+    def parse(self) -> tuple[bool, tuple[Operand, ...]]:
+        if not self._take("->"):
+            self._operand(False)
+            while self._take(","):
+                self._operand(False)
+            if not self._take("->"):
+                self._fail("expected ',' or '->'")
+        is_one = self._outputs()
+        self._word()
+        if self._at < len(self._text):
+            self._fail("expected the end")
+        return is_one, tuple(self._named())
+
+    def _named(self) -> Iterator[Operand]:
+        outputs = [name for name, role, _ in self.operands if role == OUT]
+        names = [name for name, _, _ in self.operands]
+        for k, (name, role, dims) in enumerate(self.operands):
+            if not name:
+                name = f"output{k - len(names) + len(outputs)}" if len(outputs) > 1 else "output"
+                if name in names:
+                    raise self.bad(f"signature: an output without a name is '{name}', and that name is taken")
+            if not name.isidentifier() or keyword.iskeyword(name):
+                raise self.bad(f"signature: {name!r} is not a name that Python can use")
+            if len(dims) > _MOST_DIMS:
+                raise self.bad(f"signature: '{name}' has {len(dims)} dims; NumPy has at most {_MOST_DIMS}")
+            yield name, role, dims
+
+
+@functools.lru_cache
+def _parse(who: str, text: str) -> tuple[bool, tuple[Operand, ...]]:
+    text.encode()  # refuses lone surrogates
+    is_one, operands = _Signature(who, text).parse()
+    if len(operands) > _MOST_OPERANDS:
+        raise ValueError(f"{who}: signature: {len(operands)} operands; at most {_MOST_OPERANDS}")
+    return is_one, operands
+
+
+_REPLACED = "args_input", "prototype_input", "prototype_output", "args_inout", "args_shared"
+
+
+def _signature(who: str, given: dict[str, Any]) -> tuple[bool, tuple[Operand, ...]]:
+    text = given["signature"]
+    for replaced in () if given.keys().isdisjoint(_REPLACED) else _REPLACED:
+        if given.get(replaced) is not None:
+            raise TypeError(f"{who}: signature takes the place of {replaced}: give one")
+    if not isinstance(text, str):
+        raise TypeError(f"{who}: signature must be a str, not {type_of(text)}")
+    return _parse(who, str(text))
 
 
 # ---- types -----------------------------------------------------------------------------------------
@@ -253,15 +378,16 @@ def _basic(dtype: np.dtype[Any]) -> _Type:
     return number, size, label, CTYPES.get(f"{dtype.kind}{size}"), unit
 
 
-_QUICK = {np.dtype(code).type: _basic(np.dtype(code)) for code in "?bBhHilILefdFD"} | {
+_USUAL = tuple(map(np.dtype, "?bBhHilILefdFD"))
+_QUICK: dict[Any, _Type] = {each: _basic(dtype) for dtype in _USUAL for each in (dtype, dtype.type)} | {
     float: _basic(np.dtype("d"))
 }
 
 
-class _Types(_Reader):
+class _Types(Reader):
     """Reads the keys of Ccode_slice_eval: what np.dtype() accepts, for all operands, or tuples of that."""
 
-    def __init__(self, who: str, name: str, operands: Sequence[_Operand]) -> None:
+    def __init__(self, who: str, name: str, operands: Sequence[Operand]) -> None:
         super().__init__(who)
         self._name = name
         self._operands = operands
@@ -300,7 +426,7 @@ class _Types(_Reader):
         if free and any("64[" in one[2] for one in types):
             fault = 'either all datetimes must have a unit, such as "M8[ns]", or none of them'
             raise self.bad(f"Ccode_slice_eval: of the key {key!r} {fault}")
-        if free and all(self._operands[k][1] == _OUT for k in free):
+        if free and all(self._operands[k][1] == OUT for k in free):
             fault = 'tells the unit of an output; wanted one, such as "M8[ns]"'
             raise self.bad(f"Ccode_slice_eval: no input of the key {key!r} {fault}")
 
@@ -316,12 +442,12 @@ class _Types(_Reader):
         if "64" in label and ("date" in label or "delta" in label):
             self._check_units(types, key)
         if not isinstance(body, str):
-            raise self.wrong(f"Ccode_slice_eval: the body for {label} must be a str, not {_type(body)}")
+            raise self.wrong(f"Ccode_slice_eval: the body for {label} must be a str, not {type_of(body)}")
         return label, body, shown[0] if len(shown) == 1 else shown, types
 
 
-def typesets(
-    who: str, name: str, operands: Sequence[_Operand], given: dict[str, Any]
+def _typesets(
+    who: str, name: str, operands: Sequence[Operand], given: dict[str, Any]
 ) -> tuple[str | None, list[_Set]]:
     """Returns the text of the structs of dtypes, and the type sets."""
     read, sets = None, given.get("Ccode_slice_eval")
@@ -330,9 +456,17 @@ def typesets(
     found: list[_Set] = []
     # Copied, as NumPy may run Python code on a key. Without memory, CPython 3.11 crashes in items().
     for key, body in zip([*sets], [*sets.values()], strict=True):
-        one = _QUICK.get(key) if isinstance(key, type) else None
-        if one is not None and isinstance(body, str):  # the usual case
-            new = one[2], body, one[2], (one,) * len(operands)
+        keys = key if isinstance(key, tuple) else (key,)
+        types = [_QUICK.get(one) if isinstance(one, (type, np.dtype)) else None for one in keys]
+        if (
+            None not in types
+            and len(types) == (len(operands) if keys is key else 1)
+            and isinstance(body, str)
+        ):  # the usual case
+            labels = tuple([one[2] for one in types if one is not None])
+            shown: Any = labels if len(labels) > 1 else labels[0]
+            types = types if len(types) == len(operands) else types * len(operands)
+            new = ",".join(labels), body, shown, cast("tuple[_Type, ...]", tuple(types))
         else:
             read = read or _Types(who, name, operands)
             new = read.set(key, body)
@@ -350,168 +484,31 @@ def _refuse_sets(who: str, given: dict[str, Any]) -> Exception:
     sets = given.get("Ccode_slice_eval")
     if isinstance(sets, dict):
         return ValueError(f"{who}: Ccode_slice_eval is empty: no type set at all")
-    got = _type(sets) if "Ccode_slice_eval" in given else "absent"
+    got = type_of(sets) if "Ccode_slice_eval" in given else "absent"
     wanted = 'a dict of types and C texts, such as {np.float64: "..."}'
     return TypeError(f"{who}: Ccode_slice_eval must be {wanted}, not {got}")
-
-
-# ---- windows ---------------------------------------------------------------------------------------
-
-
-class _Windows(_Reader):
-    """Reads arguments of windows, dicts by the names of inputs."""
-
-    def __init__(self, who: str, operands: Sequence[_Operand], given: Any) -> None:
-        super().__init__(who)
-        self._operands = operands
-        self.shapes: dict[int, _Shape] = {}
-        self.shapes.update(
-            {k: self._window(k, what, value) for k, what, value in self.each("windows", given)}
-        )
-        inputs = enumerate(dims for _, role, dims in operands if role != _OUT)
-        told = {dim for k, dims in inputs if k not in self.shapes for dim in dims}
-        for k, shape in sorted(self.shapes.items()):
-            for dim in shape:
-                if isinstance(dim, str) and dim not in told:
-                    raise self.bad(f"windows for '{operands[k][0]}': no other input sets dimension '{dim}'")
-
-    def _window(self, k: int, what: str, value: Any) -> _Shape:
-        name, role, dims = self._operands[k]
-        if role != _IN:
-            is_what = "an output" if role == _OUT else "updated in place"
-            raise self.bad(f"{what}: it is {is_what}; windows move over inputs that are only read")
-        shape = self.shape(what, value)
-        if not shape:
-            raise self.bad(f"{what} is empty; wanted a length per axis")
-        for i, dim in enumerate(shape):
-            if isinstance(dim, int) and not 1 <= dim <= _MOST_INT:
-                raise self.bad(f"{what}: dim {i} must be from 1 to {_MOST_INT}, got {dim}")
-        if dims not in ((), shape):
-            raise self.bad(
-                f"{what}: the prototype of '{name}' has another shape; wanted () or the window's, and a "
-                "slice sees nothing beside its window"
-            )
-        return shape
-
-    def each(self, argument: str, given: Any) -> Iterator[tuple[int, str, Any]]:
-        """Yields indexes of inputs, their places in the argument, and values."""
-        if not isinstance(given, dict):
-            example = "{'x': (3, 3)}"
-            raise self.wrong(
-                f"{argument} must be a dict by the names of inputs, such as {example}, not {_type(given)}"
-            )
-        names = [name for name, _, _ in self._operands]
-        for name, value in tuple(given.items()):  # an item's __index__ may change the dict
-            if not isinstance(name, str):
-                raise self.wrong(f"{argument}: {name!r} must be the name of an input")
-            if name not in names:
-                raise self.bad(f"{argument}: there is no input {name!r}")
-            if argument != "windows" and names.index(name) not in self.shapes:
-                raise self.bad(f"{argument}: {name!r} is not in windows")
-            yield names.index(name), f"{argument} for '{name}'", value
-
-    def each_or_all(self, argument: str, given: Any) -> Iterator[tuple[int, str, Any]]:
-        """The same, also for one value for all windows."""
-        if isinstance(given, dict):
-            yield from self.each(argument, given)
-        elif given is not None:
-            yield from ((k, argument, given) for k in sorted(self.shapes))
-
-    def border(self, what: str, value: Any) -> int:
-        if not isinstance(value, str):
-            raise self.wrong(f"{what} must be a str, not {_type(value)}")
-        name = _OF_SCIPY.get(value, value)
-        if name not in _BORDERS:
-            *others, last = map(repr, _BORDERS)
-            raise self.bad(f"{what} must be {', '.join(others)} or {last}, not {value!r}")
-        return _BORDERS.index(name)
-
-    def fill(self, what: str, value: Any, label: str) -> Any:
-        """Returns a number as it is, and the bytes of a date in the unit of a type."""
-        if not label.startswith(("datetime64", "timedelta64")):
-            return value
-        error: type[Exception] = TypeError
-        if isinstance(value, (np.datetime64, np.timedelta64)) and np.can_cast(value.dtype, label, "safe"):
-            error = OverflowError
-            try:
-                made = np.asarray(value).astype(label)  # NumPy 2.5 raises OverflowError
-                if made.view("i8") == value.view("i8") or made.astype(value.dtype) == value:
-                    return made.tobytes()
-            except OverflowError:
-                pass  # the year 9999 does not fit into nanoseconds
-        raise error(f"{self._who}: {what}: {value!r} is no value of {label}")
-
-
-def _number(value: Any) -> Any:
-    """Returns the Python number of a NumPy scalar; dates and other objects as they are."""
-    is_one = isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64))
-    return value.item() if is_one else value
-
-
-def _is_zero(number: Any) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and int.__eq__(number, 0)
-
-
-def windows(
-    who: str, operands: Sequence[_Operand], labels: Sequence[Sequence[str]], given: dict[str, Any]
-) -> tuple[_Window | None, ...]:
-    """Returns the window of each operand. labels: those of each operand's types."""
-    names = "windows", "border", "cval", "axes", "window_steps"
-    options = {name: given[name] for name in names if given.get(name) is not None}
-    if "windows" not in options:
-        raise _Reader(who).bad(f"{next(iter(options))} needs windows")
-    read = _Windows(who, operands, options["windows"])
-    found: dict[int, list[Any]] = {
-        k: [shape, 0, tuple(range(-len(shape), 0)), (1,) * len(shape), "", None]
-        for k, shape in read.shapes.items()
-    }
-    for k, what, value in read.each("axes", options.get("axes", {})):
-        found[k][2] = axes = read.ints(what, value, len(read.shapes[k]), -64, 63)  # dims in any NumPy version
-        for i, axis in enumerate(axes):
-            if axis in axes[:i]:
-                raise read.bad(f"{what} has axis {axis} twice")
-    for k, what, value in read.each("window_steps", options.get("window_steps", {})):
-        found[k][3] = read.ints(what, value, len(read.shapes[k]), 1, _MOST_INT)
-    for k, what, value in read.each_or_all("border", options.get("border")):
-        found[k][1] = read.border(what, value)
-        if found[k][1] == _CONSTANT and "object" in labels[k]:  # cval is a number
-            raise read.bad(f"border for '{operands[k][0]}': 'constant' needs numbers, not objects")
-    for k, what, value in read.each_or_all("cval", options.get("cval")):
-        number = _number(value)
-        if found[k][1] == _CONSTANT and not _is_zero(number):  # all types have a 0
-            found[k][4:] = what, tuple(read.fill(what, number, label) for label in labels[k])
-    return tuple(cast("_Window", tuple(found[k])) if k in found else None for k in range(len(operands)))
-
-
-def describe_window(window: _Window, label: str, fill: bytes | None) -> dict[str, Any]:
-    """Returns the item of f.windows. fill: cval as a value of the type `label`."""
-    shape, border, axes, steps, *_ = window
-    shown: dict[str, Any] = {"window": shape, "border": _BORDERS[border], "axes": axes, "window_steps": steps}
-    if border == _CONSTANT:
-        shown["cval"] = 0 if fill is None else _number(np.frombuffer(fill, label, 1)[0])
-    return shown
 
 
 # ---- extra arguments -------------------------------------------------------------------------------
 
 
-def _extra(read: _Reader, what: str, item: Any, codes: str) -> tuple[str, str, str, str]:
+def _extra(read: Reader, what: str, item: Any, codes: str) -> tuple[str, str, str, str]:
     if not _is_sequence(item):
-        raise read.wrong(f"{what} must be a tuple (c_type, name, default, parse code), not {_type(item)}")
+        raise read.wrong(f"{what} must be a tuple (c_type, name, default, parse code), not {type_of(item)}")
     if len(item) != 4:
         raise read.bad(f"{what} must have 4 items (c_type, name, default, parse code), not {len(item)}")
     ctype, name, default, code = item
     of = f"extra argument '{read.name(f'{what}: the name', name)}'"
     if not isinstance(ctype, str):
-        raise read.wrong(f"{what}: the C type must be a str, not {_type(ctype)}")
+        raise read.wrong(f"{what}: the C type must be a str, not {type_of(ctype)}")
     if "\0" in ctype:
         raise read.bad(f"{what}: the C type holds a NUL character: {ctype!r}")
     if not isinstance(default, str):
         example = '"0"' if isinstance(default, int) else '"NULL"'
-        text = f"the default is C text and must be a str, such as {example}, not {_type(default)}"
+        text = f"the default is C text and must be a str, such as {example}, not {type_of(default)}"
         raise read.wrong(f"{of}: {text}")
     if not isinstance(code, str):
-        raise read.wrong(f"{of}: the parse code must be a str, not {_type(code)}")
+        raise read.wrong(f"{of}: the parse code must be a str, not {type_of(code)}")
     if len(code) != 1 or code not in codes:
         several = "stands for several C values or none, and an extra argument is one"
         fault = several if len(code) > 1 else "is not known"
@@ -519,8 +516,52 @@ def _extra(read: _Reader, what: str, item: Any, codes: str) -> tuple[str, str, s
     return ctype, name, default, code
 
 
-def extras(who: str, extra_args: Any, codes: str) -> tuple[tuple[str, str, str, str], ...]:
+def _extras(who: str, extra_args: Any, codes: str) -> tuple[tuple[str, str, str, str], ...]:
     """Returns the extra arguments. codes: the parse codes that there are."""
-    read = _Reader(who)
+    read = Reader(who)
     given = read.items("extra_args", extra_args)
     return tuple(_extra(read, f"extra_args[{i}]", item, codes) for i, item in enumerate(given))
+
+
+# ---- c_function ------------------------------------------------------------------------------------
+
+_DECLARED = re.compile(
+    r"(?P<result>[^(]*[^( ]) *(?<![A-Za-z0-9_])(?P<name>[A-Za-z_][A-Za-z0-9_]*) *(?P<rest>\(.*\))", re.DOTALL
+)
+
+
+def _c_function(who: str, given: Any) -> tuple[bytes, str]:
+    """Returns the name of the function that "double f(double)" declares, and the text without the name."""
+    read = Reader(who)
+    if not isinstance(given, str):
+        raise read.wrong(f"c_function must be a str such as 'double f(double)', not {type_of(given)}")
+    match = _DECLARED.fullmatch(given)
+    if match is None or "\0" in given:
+        raise read.bad(f"c_function {given!r} is no declaration such as 'double f(double, int)'")
+    return match["name"].encode(), f"{match['result']} {match['rest']}"
+
+
+# ---- all of it -------------------------------------------------------------------------------------
+
+_OF_WINDOWS = "windows", "border", "cval", "axes", "window_steps"
+
+
+def read(who: str, name: str, codes: str, given: dict[str, Any]) -> tuple[Any, ...]:
+    """Reads the arguments of the function `name`. codes: the parse codes that extra arguments may have.
+    Returns whether there is one output, the operands, output_dims, extra_args, the text of the structs of
+    dtypes, the type sets, windows, and c_function."""
+    read_operands = _prototypes if given.get("signature") is None else _signature
+    is_one, operands = read_operands(who, given)
+    if not operands or (operands[-1][1] == IN and all(role == IN for _, role, _ in operands)):
+        raise ValueError(f"{who}: there is neither an output nor an argument that is updated (inout)")
+    dims, extra_args, windows = given.get("output_dims"), given.get("extra_args"), None
+    dims = [] if dims is None else load("cwrapjit._lengths").output_dims(who, operands, dims)
+    extra_args = () if extra_args is None else _extras(who, extra_args, codes)
+    records, sets = _typesets(who, name, operands, given)
+    if not given.keys().isdisjoint(_OF_WINDOWS):
+        options = {option: given[option] for option in _OF_WINDOWS if given.get(option) is not None}
+        labels = [[types[k][2] for _, _, _, types in sets] for k in range(len(operands))]
+        windows = load("cwrapjit._windows").windows(who, operands, labels, options) if options else None
+    declared = given.get("c_function")
+    declared = declared if declared is None else _c_function(who, declared)
+    return is_one, operands, dims, extra_args, records, sets, windows, declared

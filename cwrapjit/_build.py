@@ -30,6 +30,8 @@ def encode(
     """Checks and encodes arguments of module(). Returns tuples of bytes: sources, their texts (None: C reads
     the file), include_dirs, define_macros and the library files. The last item has all five lists as tuples
     of str. Messages begin with `who`."""
+    if sources is include_dirs is define_macros is libraries is library_dirs is None:
+        return (), (), (), (), (), ((),) * 5  # the usual case
     sources = tuple(sources) if isinstance(sources, list) else sources
     given = sources if isinstance(sources, tuple) else ()
     contents = tuple(each.text if type(each) is Source else None for each in given)

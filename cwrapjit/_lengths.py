@@ -1,12 +1,13 @@
-"""Parses the expression for the length of an output's dim, "n*(n-1)/2", to steps for a stack of numbers. Calls
-run them (csrc/base/arithmetic.h)."""
+"""Reads output_dims=: the length of an output's dim, "n*(n-1)/2", becomes steps for a stack of numbers, which
+calls run (csrc/base/arithmetic.h)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import NoReturn
+from collections.abc import Collection, Sequence
+from typing import Any, NoReturn
 
+from cwrapjit._arguments import OUT, Operand, Reader, type_of
 from cwrapjit._errors import place_error
 
 # The steps in the order of abi.h; "number" and "symbol" push one, - and ! take one, ?: takes three.
@@ -123,6 +124,26 @@ class _Parser:
             word = self._next()
 
 
-def parse(who: str, what: str, text: str, dims: Collection[str]) -> list[tuple[int, int | str]]:
-    """Returns the steps: their numbers in abi.h, and a number or the name of a dim."""
-    return _Parser(who, what, text, dims).steps
+def output_dims(
+    who: str, known: Sequence[Operand], given: Any
+) -> list[tuple[str, str, list[tuple[int, int | str]]]]:
+    """Returns the items of output_dims: a dim that only outputs have, the expression, and its steps."""
+    read, read_dims = Reader(who), []
+    example = '"n*(n-1)/2"'
+    if not isinstance(given, dict):
+        wanted = f'a dict of names and expressions, such as {{"m": {example}}}'
+        raise read.wrong(f"output_dims must be {wanted}, not {type_of(given)}")
+    of_inputs = {str(dim): name for name, role, dims in reversed(known) if role != OUT for dim in dims}
+    for name, text in given.items():
+        read.name("output_dims: a name", name)
+        if name in of_inputs:
+            raise read.bad(
+                f"output_dims: '{name}' is a dimension of the input '{of_inputs[name]}', which sets it"
+            )
+        if not any(name in dims for _, _, dims in known):
+            raise read.bad(f"output_dims: no output has a dimension '{name}'")
+        if not isinstance(text, str):
+            raise read.wrong(f"output_dims['{name}'] must be a str, such as {example}, not {type_of(text)}")
+        steps = _Parser(who, f"output_dims['{name}']", text, of_inputs).steps
+        read_dims.append((name, text, steps))
+    return read_dims

@@ -69,7 +69,6 @@ typedef enum tj_status {
     TJ_NO_MEMORY,      /* `brief` says so; reporting it allocates nothing */
     TJ_TOO_LARGE,      /* compiling needs more than tj_set_compile_memory() allows */
     TJ_BAD_SPEC,       /* an invalid definition (a wrong value) */
-    TJ_BAD_SIGNATURE,  /* like TJ_BAD_SPEC; `position` is a byte offset */
     TJ_COMPILE_FAILED, /* the tj_messages give the reason */
     TJ_NO_SYMBOL,      /* declared and used, but no library defines it: `text` lists the names */
     TJ_NO_LIBRARY,     /* a library or source file could not be opened */
@@ -79,7 +78,6 @@ typedef enum tj_status {
 
 typedef struct tj_error {
     tj_status status;
-    ptrdiff_t position;   /* byte offset in a signature string, or -1 */
     const char *brief;    /* static text; not NULL once status is set */
     char *text;           /* owned: the whole message; NULL: use brief */
 } tj_error;
@@ -286,20 +284,6 @@ tj_status tj_spec_check(const tj_spec *spec, tj_messages *messages, tj_error *er
 
 /* Returns "a(n), b(n) -> output()", which the caller owns (tj_free), or NULL if out of memory. */
 char *tj_spec_signature(const tj_spec *spec);
-
-/* ---- signature strings ------------------------------------------------- */
-
-/* The parsed form of "inout a(n, 3), b(n) -> out(3)". It owns its parts. */
-typedef struct tj_signature {
-    int noperands;
-    int noutputs;
-    bool one_output;      /* "-> out(3)", not "-> (out(3),)" */
-    tj_operand *operands; /* owned, with their names and dims */
-} tj_signature;
-
-tj_status tj_signature_parse(const char *text, size_t length, tj_signature *signature,
-                             tj_error *error);
-void tj_signature_clear(tj_signature *signature);
 
 /* ---- emitting ---------------------------------------------------------- */
 

@@ -136,7 +136,6 @@ cwj_raise(const char *who, const tj_error *error, const tj_messages *messages)
         return;
     case TJ_OK:
     case TJ_BAD_SPEC:
-    case TJ_BAD_SIGNATURE:
         break;
     }
     cwj_refuse(who, PyExc_ValueError, "%s", text);
@@ -154,18 +153,6 @@ cwj_report(const char *who, tj_status status, tj_messages *messages, tj_error *e
     tj_messages_clear(messages);
     tj_error_clear(error);
     return result;
-}
-
-void
-cwj_raise_at(const char *who, const char *what, const tj_error *error, PyObject *text)
-{
-    if (error->status == TJ_NO_MEMORY) {
-        PyErr_NoMemory();
-    } else {
-        const char *reason = error->text != NULL ? error->text : error->brief;
-        cwj_raise_object(cwj_ask_python("cwrapjit._errors", "place_error", "(sssOn)", who, what,
-                                        reason, text, (Py_ssize_t)error->position));
-    }
 }
 
 /* Returns a new exception; clears one that is set. NULL with another one set. Pass the text `who` or the str `by`. */

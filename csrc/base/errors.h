@@ -10,9 +10,6 @@ void cwj_raise(const char *who, const tj_error *error, const tj_messages *messag
 /* Reports tinyjit's messages as an exception or as warnings. Clears messages and error. Returns 0, or -1. */
 int cwj_report(const char *who, tj_status status, tj_messages *messages, tj_error *error);
 
-/* Raises the error of a parsed text, called `what`, with its position and a caret line. */
-void cwj_raise_at(const char *who, const char *what, const tj_error *error, PyObject *text);
-
 /* Raises an exception whose text starts with "WHO: ". Returns -1, for `return`. */
 int cwj_refuse(const char *who, PyObject *type, const char *format, ...);
 /* Raises a TypeError that names what is wanted and the type of `given`. Returns -1. */

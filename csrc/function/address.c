@@ -38,68 +38,19 @@ find_reason(const cwj_function_object *self)
 
 /* ---- a function of the header ----------------------------------------------------- */
 
-static bool
-is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Returns the offset of the function's name in a declaration, or 0 if the text does not declare a function. *length:
- * that of the name; *before: the end of the result type. */
-static size_t
-find_name(const char *text, size_t *length, size_t *before)
-{
-    const char *open = strchr(text, '(');
-    size_t end = open == NULL ? 0 : (size_t)(open - text), whole = strlen(text);
-    while (end > 0 && text[end - 1] == ' ') {
-        end--;
-    }
-    size_t begin = end;
-    while (begin > 0 && is_word(text[begin - 1])) {
-        begin--;
-    }
-    *length = end - begin;
-    *before = begin;
-    while (*before > 0 && text[*before - 1] == ' ') {
-        *before -= 1;
-    }
-    bool named = *length > 0 && !(text[begin] >= '0' && text[begin] <= '9');
-    return named && *before > 0 && text[whole - 1] == ')' ? begin : 0;
-}
-
 int
-cwj_address_take(cwj_function_object *self, PyObject *given)
+cwj_address_take(cwj_function_object *self)
 {
-    tj_text name = {0};
-    size_t length, before;
-    if (given == NULL || given == Py_None) {
+    PyObject *name;
+    if (self->spec->c_function == Py_None) {
         return 0;
     }
-    if (!PyUnicode_Check(given)) {
-        return cwj_refuse_type(self->spec->who, "c_function", "a str such as 'double f(double)'",
-                               given);
-    }
-    const char *text = PyUnicode_AsUTF8(given);
-    if (text == NULL) {
+    if (!PyArg_ParseTuple(self->spec->c_function, "SU", &name, &self->address.signature)) {
         return -1;
     }
-    size_t begin = find_name(text, &length, &before);
-    if (begin == 0 || strlen(text) != (size_t)PyUnicode_GET_LENGTH(given)) {
-        return cwj_refuse(self->spec->who, PyExc_ValueError,
-                          "c_function %R is no declaration such as 'double f(double, int)'", given);
-    }
-    tj_text_add(&name, text + begin, length);
-    if (name.failed) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    self->address.address = tj_unit_symbol(self->code.unit, name.data);
-    tj_text_clear(&name);
-    PyObject *result = PyUnicode_FromStringAndSize(text, (Py_ssize_t)before);
-    self->address.signature =
-        result == NULL ? NULL : PyUnicode_FromFormat("%U %s", result, strchr(text, '('));
-    Py_XDECREF(result);
-    return self->address.signature == NULL ? -1 : 0;
+    Py_INCREF(self->address.signature);
+    self->address.address = tj_unit_symbol(self->code.unit, PyBytes_AS_STRING(name));
+    return 0;
 }
 
 /* ---- the loop ------------------------------------------------------------------------ */

@@ -19,9 +19,8 @@ typedef struct cwj_address {
     void *address; /* in unit, or the header's; NULL: not needed yet, or none */
 } cwj_address;
 
-/* Takes the argument c_function of a definition, "double f(double, void *)"; NULL: not given. Returns 0, or -1 with
- * an exception set. */
-int cwj_address_take(struct cwj_function_object *function, PyObject *given);
+/* Takes spec->c_function. Returns 0, or -1 with an exception set. */
+int cwj_address_take(struct cwj_function_object *function);
 
 /* Return f.address and f.capsule: new references, or NULL with an exception set. */
 PyObject *cwj_address_number(struct cwj_function_object *function);

@@ -267,8 +267,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
         ((cwj_function_object *)function)->chosen = chosen;
         ((cwj_function_object *)function)->defined_ns = defined_ns;
     }
-    if (function != NULL &&
-        cwj_address_take((cwj_function_object *)function, arguments.c_function) < 0) {
+    if (function != NULL && cwj_address_take((cwj_function_object *)function) < 0) {
         Py_CLEAR(function);
     }
 done:

@@ -1,6 +1,6 @@
 /* spec.c: converts Python objects to a description that needs no Python.
  *
- * It makes only the checks that need Python: the types of objects, and whether names are valid in Python.
+ * Here and in Python are only the checks that need Python: the types of objects, and whether names are valid in it.
  * tj_spec_check() makes the others.
  */
 #include "function/spec_parts.h"
@@ -101,15 +101,36 @@ take_names(cwj_spec *spec, PyObject *module, PyObject *name)
     return spec->who != NULL && spec->tj.generated != NULL ? 0 : -1;
 }
 
+/* Copies what cwrapjit/_arguments.py reads. */
+static int
+take_arguments(cwj_spec *spec, const cwj_arguments *arguments)
+{
+    PyObject *operands, *dims, *extras, *records;
+    int is_one;
+    spec->read = cwj_ask_python("cwrapjit._arguments", "read", "(sssN)", spec->who, spec->tj.name,
+                                TJ_PARSE_CODES, cwj_arguments_given(arguments));
+    if (spec->read == NULL ||
+        !PyArg_ParseTuple(spec->read, "pO!O!O!OO!OO:read", &is_one, &PyTuple_Type, &operands,
+                          &PyList_Type, &dims, &PyTuple_Type, &extras, &records, &PyList_Type,
+                          &spec->sets, &spec->windows, &spec->c_function)) {
+        return -1;
+    }
+    spec->tj.flags |= is_one ? CWJ_ONE_OUTPUT : 0;
+    if (records != Py_None && (spec->tj.records = PyUnicode_AsUTF8(records)) == NULL) {
+        return -1;
+    }
+    return cwj_read_operands(spec, operands) < 0 || cwj_read_output_dims(spec, dims) < 0 ||
+                   cwj_read_extras(spec, extras) < 0 || cwj_read_typesets(spec, spec->sets) < 0 ||
+                   (spec->windows != Py_None && cwj_read_windows(spec, spec->windows) < 0)
+               ? -1
+               : 0;
+}
+
 static int
 fill_spec(cwj_spec *spec, PyObject *module, PyObject *header, const cwj_arguments *arguments)
 {
-    return take_names(spec, module, arguments->name) < 0 ||
-                   cwj_take_operands(spec, arguments) < 0 ||
-                   cwj_take_output_dims(spec, arguments->output_dims) < 0 ||
-                   cwj_take_extras(spec, arguments->extra_args) < 0 ||
-                   cwj_take_typesets(spec, arguments) < 0 ||
-                   cwj_take_windows(spec, arguments) < 0 || take_pieces(spec, header, arguments) < 0
+    return take_names(spec, module, arguments->name) < 0 || take_arguments(spec, arguments) < 0 ||
+                   take_pieces(spec, header, arguments) < 0
                ? -1
                : 0;
 }
@@ -133,11 +154,9 @@ void
 cwj_spec_free(cwj_spec *spec)
 {
     if (spec != NULL) {
-        tj_signature_clear(&spec->signature);
         cwj_arena_clear(&spec->arena);
         Py_XDECREF(spec->texts);
-        Py_XDECREF(spec->windows);
-        Py_XDECREF(spec->sets);
+        Py_XDECREF(spec->read);
         PyMem_Free(spec);
     }
 }

@@ -46,9 +46,10 @@ typedef struct cwj_spec {
     tj_spec tj;             /* points into the other members */
     cwj_arena arena;        /* arrays, file names */
     PyObject *texts;        /* owned list of the str objects whose UTF-8 is borrowed */
-    PyObject *windows;      /* owned: what cwrapjit/_arguments.py returned for windows=; NULL: none */
-    PyObject *sets;         /* owned: the type sets, as cwrapjit/_arguments.py describes them */
-    tj_signature signature; /* names and dims, if a signature string gave them */
+    PyObject *read;         /* owned: what cwrapjit/_arguments.py returned */
+    PyObject *sets;         /* its type sets, borrowed */
+    PyObject *windows;      /* its windows, borrowed */
+    PyObject *c_function;   /* None, or a function's name and its types: borrowed */
     const char *qualname;   /* "innerlib.inner" */
     const char *who;        /* "innerlib.inner()", the start of messages */
 } cwj_spec;

@@ -1,16 +1,15 @@
-/* spec_dims.c: reads output_dims={"m": "n*(n-1)/2"}, the computed lengths of outputs, as cwrapjit/_arguments.py
- * returns them. */
+/* spec_dims.c: copies the computed lengths of outputs that cwrapjit/_lengths.py has read. */
 #include "function/spec_parts.h"
 
 static int
-read_step(cwj_spec *spec, tj_dim_step *step, PyObject *item)
+read_step(tj_dim_step *step, PyObject *item)
 {
     PyObject *value;
     if (!PyArg_ParseTuple(item, "iO:step", &step->op, &value)) {
         return -1;
     }
     if (PyUnicode_Check(value)) {
-        step->name = cwj_take_text(spec, value, NULL);
+        step->name = PyUnicode_AsUTF8(value);
     } else {
         step->value = PyLong_AsSsize_t(value);
     }
@@ -26,13 +25,13 @@ read_dim(cwj_spec *spec, tj_output_dim *dim, PyObject *item)
     }
     Py_ssize_t count = PyList_GET_SIZE(steps);
     tj_dim_step *list = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_dim_step));
-    dim->name = list == NULL ? NULL : cwj_take_text(spec, name, NULL);
-    dim->text = dim->name == NULL ? NULL : cwj_take_text(spec, text, NULL);
+    dim->name = list == NULL ? NULL : PyUnicode_AsUTF8(name);
+    dim->text = dim->name == NULL ? NULL : PyUnicode_AsUTF8(text);
     if (dim->text == NULL) {
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (read_step(spec, &list[i], PyList_GET_ITEM(steps, i)) < 0) {
+        if (read_step(&list[i], PyList_GET_ITEM(steps, i)) < 0) {
             return -1;
         }
     }
@@ -42,22 +41,16 @@ read_dim(cwj_spec *spec, tj_output_dim *dim, PyObject *item)
 }
 
 int
-cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims)
+cwj_read_output_dims(cwj_spec *spec, PyObject *items)
 {
-    if (!cwj_given(output_dims)) {
-        return 0;
-    }
-    PyObject *items = cwj_ask_python("cwrapjit._arguments", "output_dims", "(sNO)", spec->who,
-                                     cwj_describe_operands(spec), output_dims);
-    Py_ssize_t count = items == NULL ? 0 : PyList_GET_SIZE(items);
-    tj_output_dim *dims =
-        items == NULL ? NULL : cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_output_dim));
-    int status = dims == NULL ? -1 : 0;
-    for (Py_ssize_t i = 0; i < count && status == 0; i++) {
-        status = read_dim(spec, &dims[i], PyList_GET_ITEM(items, i));
+    Py_ssize_t count = PyList_GET_SIZE(items);
+    tj_output_dim *dims = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_output_dim));
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (dims == NULL || read_dim(spec, &dims[i], PyList_GET_ITEM(items, i)) < 0) {
+            return -1;
+        }
     }
     spec->tj.output_dims = dims;
-    spec->tj.noutput_dims = status == 0 ? (int)count : 0;
-    Py_XDECREF(items);
-    return status;
+    spec->tj.noutput_dims = (int)count;
+    return 0;
 }

@@ -18,8 +18,8 @@ take_extra(cwj_spec *spec, tj_extra *extra, PyObject *item)
     if (!PyArg_ParseTuple(item, "UUUU:extra", &ctype, &name, &text, &code)) {
         return -1;
     }
-    extra->c_type = cwj_take_text(spec, ctype, NULL);
-    extra->name = extra->c_type == NULL ? NULL : cwj_take_text(spec, name, NULL);
+    extra->c_type = PyUnicode_AsUTF8(ctype);
+    extra->name = extra->c_type == NULL ? NULL : PyUnicode_AsUTF8(name);
     const char *label =
         extra->name == NULL ? NULL : cwj_arena_format(&spec->arena, "default of %s", extra->name);
     if (label == NULL || cwj_take_piece(spec, piece, text, label) < 0) {
@@ -34,24 +34,18 @@ take_extra(cwj_spec *spec, tj_extra *extra, PyObject *item)
 }
 
 int
-cwj_take_extras(cwj_spec *spec, PyObject *extra_args)
+cwj_read_extras(cwj_spec *spec, PyObject *items)
 {
-    if (!cwj_given(extra_args)) {
-        return 0;
-    }
-    PyObject *items = cwj_ask_python("cwrapjit._arguments", "extras", "(sOs)", spec->who,
-                                     extra_args, TJ_PARSE_CODES);
-    Py_ssize_t count = items == NULL ? 0 : PyTuple_GET_SIZE(items);
-    tj_extra *extras =
-        items == NULL ? NULL : cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_extra));
-    int status = extras == NULL ? -1 : 0;
-    for (Py_ssize_t i = 0; i < count && status == 0; i++) {
-        status = take_extra(spec, &extras[i], PyTuple_GET_ITEM(items, i));
+    Py_ssize_t count = PyTuple_GET_SIZE(items);
+    tj_extra *extras = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_extra));
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (extras == NULL || take_extra(spec, &extras[i], PyTuple_GET_ITEM(items, i)) < 0) {
+            return -1;
+        }
     }
     spec->tj.extras = extras;
-    spec->tj.nextras = status == 0 ? (int)count : 0;
-    Py_XDECREF(items);
-    return status;
+    spec->tj.nextras = (int)count;
+    return 0;
 }
 
 /* ---- after compiling --------------------------------------------------- */

@@ -1,24 +1,13 @@
-/* spec_operands.c: reads the operands, from args_input and the prototypes or from a signature.
+/* spec_operands.c: copies the operands and the types that cwrapjit/_arguments.py has read.
  *
- * A prototype is a tuple of shapes, a shape is a tuple of dims, and a dim is a length or a name. cwrapjit/_arguments.py
- * checks them.
+ * A type is identified by NumPy's type number; types that are the same in memory and in C (long long and long) get one
+ * number. spec->read keeps the texts.
  */
 #include "function/spec_parts.h"
 
-#include "base/errors.h"
-#include "base/tuples.h"
+_Static_assert(NPY_SIZEOF_LONG == NPY_SIZEOF_LONGLONG, "no other two numbers are the same");
 
-enum {
-    MAX_OPERANDS = 1024
-}; /* more than any function needs; counts fit in an int */
-
-static int
-max_dims(void)
-{
-    return PyArray_GetNDArrayCFeatureVersion() >= 0x12 ? 64 : 32; /* NumPy 2, NumPy 1 */
-}
-
-/* ---- from prototypes --------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------- */
 
 int
 cwj_read_dims(cwj_spec *spec, tj_operand *operand, PyObject *dims)
@@ -28,7 +17,7 @@ cwj_read_dims(cwj_spec *spec, tj_operand *operand, PyObject *dims)
     for (Py_ssize_t i = 0; i < count && list != NULL; i++) {
         PyObject *dim = PyTuple_GET_ITEM(dims, i);
         if (PyUnicode_Check(dim)) {
-            list[i].name = cwj_take_text(spec, dim, NULL);
+            list[i].name = PyUnicode_AsUTF8(dim);
         } else {
             list[i].size = PyLong_AsSsize_t(dim);
         }
@@ -46,13 +35,13 @@ read_operand(cwj_spec *spec, tj_operand *operand, PyObject *item)
     if (!PyArg_ParseTuple(item, "UiO!:operand", &name, &role, &PyTuple_Type, &dims)) {
         return -1;
     }
-    operand->name = cwj_take_text(spec, name, NULL);
+    operand->name = PyUnicode_AsUTF8(name);
     operand->role = (tj_role)role;
     return operand->name == NULL ? -1 : cwj_read_dims(spec, operand, dims);
 }
 
-static int
-read_operands(cwj_spec *spec, PyObject *items)
+int
+cwj_read_operands(cwj_spec *spec, PyObject *items)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(items);
     tj_operand *operands = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_operand));
@@ -67,136 +56,56 @@ read_operands(cwj_spec *spec, PyObject *items)
     return 0;
 }
 
+/* ---- types ------------------------------------------------------------- */
+
 static int
-take_prototypes(cwj_spec *spec, const cwj_arguments *arguments)
+read_type(tj_type *type, PyObject *item)
 {
-    PyObject *items;
-    int is_one, status = -1;
-    PyObject *read = cwj_ask_python("cwrapjit._arguments", "operands", "(sN)", spec->who,
-                                    cwj_arguments_given(arguments));
-    if (read != NULL && PyArg_ParseTuple(read, "pO!:operands", &is_one, &PyTuple_Type, &items)) {
-        spec->tj.flags |= is_one ? CWJ_ONE_OUTPUT : 0;
-        status = read_operands(spec, items);
+    PyObject *label, *ctype, *dtype;
+    Py_ssize_t itemsize;
+    if (!PyArg_ParseTuple(item, "inUOO:type", &type->type_num, &itemsize, &label, &ctype, &dtype)) {
+        return -1;
     }
-    Py_XDECREF(read);
-    return status;
+    type->itemsize = (size_t)itemsize;
+    type->label = PyUnicode_AsUTF8(label);
+    type->ctype = ctype == Py_None ? NULL : PyUnicode_AsUTF8(ctype);
+    type->dtype = dtype == Py_None ? NULL : PyUnicode_AsUTF8(dtype);
+    return PyErr_Occurred() ? -1 : 0;
 }
 
-/* ---- what is known ----------------------------------------------------- */
-
-static PyObject *
-describe_dims(const tj_operand *operand)
-{
-    PyObject *shape = PyTuple_New(operand->ndims);
-    for (int i = 0; i < operand->ndims && shape != NULL; i++) {
-        const tj_dim *dim = &operand->dims[i];
-        cwj_tuple_fill(&shape, i,
-                       dim->name != NULL ? PyUnicode_FromString(dim->name)
-                                         : PyLong_FromSsize_t((Py_ssize_t)dim->size));
-    }
-    return shape;
-}
-
-PyObject *
-cwj_describe_operands(const cwj_spec *spec)
-{
-    PyObject *all = PyTuple_New(spec->tj.noperands);
-    for (int k = 0; k < spec->tj.noperands && all != NULL; k++) {
-        const tj_operand *operand = &spec->tj.operands[k];
-        cwj_tuple_fill(
-            &all, k,
-            Py_BuildValue("(siN)", operand->name, (int)operand->role, describe_dims(operand)));
-    }
-    return all;
-}
-
-/* ---- from a signature string ------------------------------------------- */
-
-/* Returns the name of the first argument given that a signature replaces, or NULL. */
-static const char *
-replaced_argument(const cwj_arguments *arguments)
-{
-    return cwj_given(arguments->args_input)         ? "args_input"
-           : cwj_given(arguments->prototype_input)  ? "prototype_input"
-           : cwj_given(arguments->prototype_output) ? "prototype_output"
-           : cwj_given(arguments->args_inout)       ? "args_inout"
-           : cwj_given(arguments->args_shared)      ? "args_shared"
-                                                    : NULL;
-}
-
-/* Checks names like those in args_input, and the number of dims. */
 static int
-check_signature_names(cwj_spec *spec)
+read_set(cwj_spec *spec, tj_typeset *set, PyObject *item)
 {
-    for (int k = 0; k < spec->tj.noperands; k++) {
-        PyObject *name = PyUnicode_FromString(spec->tj.operands[k].name);
-        int sound = name != NULL && cwj_is_name(name);
-        if (name != NULL && !sound) {
-            cwj_refuse(spec->who, PyExc_ValueError,
-                       "signature: %R is not a name that Python can use", name);
-        }
-        Py_XDECREF(name);
-        if (!sound) {
+    size_t count = (size_t)spec->tj.noperands;
+    PyObject *label, *body, *key, *items;
+    tj_type *types = cwj_arena_alloc(&spec->arena, count, sizeof(tj_type));
+    if (types == NULL ||
+        !PyArg_ParseTuple(item, "UUOO!:set", &label, &body, &key, &PyTuple_Type, &items)) {
+        return -1;
+    }
+    for (size_t k = 0; k < count; k++) {
+        if (k > 0 && PyTuple_GET_ITEM(items, k) == PyTuple_GET_ITEM(items, k - 1)) {
+            types[k] = types[k - 1];
+        } else if (read_type(&types[k], PyTuple_GET_ITEM(items, k)) < 0) {
             return -1;
         }
-        if (spec->tj.operands[k].ndims > max_dims()) {
-            return cwj_refuse(spec->who, PyExc_ValueError,
-                              "signature: '%s' has %d dims; NumPy has at most %d",
-                              spec->tj.operands[k].name, spec->tj.operands[k].ndims, max_dims());
-        }
     }
-    return 0;
-}
-
-static int
-take_signature(cwj_spec *spec, const cwj_arguments *arguments)
-{
-    PyObject *text = arguments->signature;
-    const char *replaced = replaced_argument(arguments);
-    size_t length = 0;
-    if (replaced != NULL) {
-        return cwj_refuse(spec->who, PyExc_TypeError, "signature takes the place of %s: give one",
-                          replaced);
-    }
-    if (!PyUnicode_Check(text)) {
-        return cwj_refuse_type(spec->who, "signature", "a str", text);
-    }
-    const char *utf8 = cwj_take_text(spec, text, &length);
-    if (utf8 == NULL) {
-        return -1;
-    }
-    tj_error error;
-    tj_error_init(&error);
-    if (tj_signature_parse(utf8, length, &spec->signature, &error) != TJ_OK) {
-        cwj_raise_at(spec->who, "signature", &error, text);
-        tj_error_clear(&error);
-        return -1;
-    }
-    spec->tj.operands = spec->signature.operands;
-    spec->tj.noperands = spec->signature.noperands;
-    spec->tj.noutputs = spec->signature.noutputs;
-    spec->tj.flags |= spec->signature.one_output ? CWJ_ONE_OUTPUT : 0;
-    if (spec->tj.noperands > MAX_OPERANDS) {
-        return cwj_refuse(spec->who, PyExc_ValueError, "signature: %d operands; at most %d",
-                          spec->tj.noperands, MAX_OPERANDS);
-    }
-    return check_signature_names(spec);
+    set->types = types;
+    const char *name = PyUnicode_AsUTF8(label);
+    return name == NULL ? -1 : cwj_take_piece(spec, &set->body, body, name);
 }
 
 int
-cwj_take_operands(cwj_spec *spec, const cwj_arguments *arguments)
+cwj_read_typesets(cwj_spec *spec, PyObject *items)
 {
-    if ((cwj_given(arguments->signature) ? take_signature(spec, arguments)
-                                         : take_prototypes(spec, arguments)) < 0) {
-        return -1;
+    Py_ssize_t count = PyList_GET_SIZE(items);
+    tj_typeset *sets = cwj_arena_alloc(&spec->arena, (size_t)count, sizeof(tj_typeset));
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (sets == NULL || read_set(spec, &sets[i], PyList_GET_ITEM(items, i)) < 0) {
+            return -1;
+        }
     }
-    int updates = 0;
-    for (int k = 0; k < spec->tj.noperands; k++) {
-        updates |= spec->tj.operands[k].role != TJ_IN;
-    }
-    if (!updates) {
-        return cwj_refuse(spec->who, PyExc_ValueError,
-                          "there is neither an output nor an argument that is updated (inout)");
-    }
+    spec->tj.typesets = sets;
+    spec->tj.ntypesets = (int)count;
     return 0;
 }

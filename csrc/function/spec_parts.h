@@ -1,28 +1,24 @@
 /* spec_parts.h: the interface between the files that build a cwj_spec.
  *
- * Each step fills its members of spec->tj. It returns 0, or -1 with an exception set that names the function and the
- * place in the argument.
+ * cwrapjit/_arguments.py reads and checks most arguments. Each step copies a part of what it returns to members of
+ * spec->tj. It returns 0, or -1 with an exception set.
  */
 #pragma once
 
 #include "function/spec.h"
 
-/* spec_operands.c: reads names, roles and dims. */
-int cwj_take_operands(cwj_spec *spec, const cwj_arguments *arguments);
-/* Sets the dims of an operand to those in a tuple that cwrapjit/_arguments.py has checked. */
+/* spec_operands.c: names, roles and dims; then type sets and their bodies. */
+int cwj_read_operands(cwj_spec *spec, PyObject *items);
 int cwj_read_dims(cwj_spec *spec, tj_operand *operand, PyObject *dims);
-/* Returns the operands for that module: a new reference. */
-PyObject *cwj_describe_operands(const cwj_spec *spec);
-/* spec_dims.c: reads the computed dims of outputs; call it after cwj_take_operands(). */
-int cwj_take_output_dims(cwj_spec *spec, PyObject *output_dims);
-/* spec_types.c: reads type sets and their bodies; call it after cwj_take_operands(). */
-int cwj_take_typesets(cwj_spec *spec, const cwj_arguments *arguments);
-/* spec_windows.c: reads the inputs that are windows; call it after the operands and type sets are read. */
-int cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments);
+int cwj_read_typesets(cwj_spec *spec, PyObject *items);
+/* spec_dims.c: computed dims of outputs. */
+int cwj_read_output_dims(cwj_spec *spec, PyObject *items);
+/* spec_extras.c: extra arguments. */
+int cwj_read_extras(cwj_spec *spec, PyObject *items);
+/* spec_windows.c: inputs that are windows; call it after the operands and type sets are read. */
+int cwj_read_windows(cwj_spec *spec, PyObject *items);
 /* Returns Function.windows; new reference. */
 PyObject *cwj_describe_windows(const cwj_spec *spec);
-/* spec_extras.c: reads extra arguments. */
-int cwj_take_extras(cwj_spec *spec, PyObject *extra_args);
 
 /* ---- helpers of these files (spec_parts.c) ----------------------------- */
 

@@ -1,8 +1,5 @@
-/* spec_windows.c: reads windows=, border=, cval=, axes= and window_steps=, which make inputs windows.
- *
- * cwrapjit/_arguments.py checks them. The prototype of such an input is either the window's shape or (), which the
- * window's shape replaces.
- */
+/* spec_windows.c: copies the windows that cwrapjit/_windows.py has read. The prototype of such an input is either the
+ * window's shape or (), which the window's shape replaces. */
 #include "function/spec_parts.h"
 
 #include "base/errors.h"
@@ -77,8 +74,8 @@ read_window(cwj_spec *spec, int k, tj_operand *operand, tj_window *window, PyObj
     return read_fills(spec, k, window, fills, what);
 }
 
-static int
-read_windows(cwj_spec *spec, PyObject *items)
+int
+cwj_read_windows(cwj_spec *spec, PyObject *items)
 {
     size_t count = (size_t)spec->tj.noperands;
     tj_operand *operands = cwj_arena_alloc(&spec->arena, count, sizeof(tj_operand));
@@ -98,35 +95,6 @@ read_windows(cwj_spec *spec, PyObject *items)
     return 0;
 }
 
-/* Returns the labels of each operand's types. */
-static PyObject *
-describe_types(const tj_spec *tj)
-{
-    PyObject *all = PyTuple_New(tj->noperands);
-    for (int k = 0; k < tj->noperands && all != NULL; k++) {
-        PyObject *labels = PyTuple_New(tj->ntypesets);
-        for (int t = 0; t < tj->ntypesets && labels != NULL; t++) {
-            cwj_tuple_fill(&labels, t, PyUnicode_FromString(tj->typesets[t].types[k].label));
-        }
-        cwj_tuple_fill(&all, k, labels);
-    }
-    return all;
-}
-
-int
-cwj_take_windows(cwj_spec *spec, const cwj_arguments *arguments)
-{
-    if (!cwj_given(arguments->windows) && !cwj_given(arguments->border) &&
-        !cwj_given(arguments->cval) && !cwj_given(arguments->axes) &&
-        !cwj_given(arguments->window_steps)) {
-        return 0;
-    }
-    spec->windows = cwj_ask_python("cwrapjit._arguments", "windows", "(sNNN)", spec->who,
-                                   cwj_describe_operands(spec), describe_types(&spec->tj),
-                                   cwj_arguments_given(arguments));
-    return spec->windows == NULL ? -1 : read_windows(spec, spec->windows);
-}
-
 PyObject *
 cwj_describe_windows(const cwj_spec *spec)
 {
@@ -135,7 +103,7 @@ cwj_describe_windows(const cwj_spec *spec)
         const char *fills = (const char *)spec->tj.windows[k].fills;
         if (spec->tj.windows[k].axes != NULL) {
             cwj_dict_put(&dict, spec->tj.operands[k].name,
-                         cwj_ask_python("cwrapjit._arguments", "describe_window", "(Osy#)",
+                         cwj_ask_python("cwrapjit._windows", "describe_window", "(Osy#)",
                                         PyTuple_GET_ITEM(spec->windows, k),
                                         spec->tj.typesets[0].types[k].label, fills,
                                         (Py_ssize_t)CWJ_FILL_BYTES));

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import INNER, ar, refuses, says, wrap, wrap_signature
+from hypothesis import given as draw
+from hypothesis import settings
+from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import cwrapjit
@@ -239,6 +242,9 @@ SIGNATURES: list[tuple[str, int, str]] = [
     ("a[n] -> out()", 1, "expected '(' and the dims"),
     ("a((n)) -> out()", 2, "expected a dim (a name, or a size that is not negative)"),
     ("a() ->\0 ()", 6, "expected an output"),
+    ("a() -> (z(3)", 12, "expected ','"),
+    ("a() -> (z(3) y())", 13, "expected ','"),
+    ("a() -> (z(3), y()", 17, "expected ',' or ')'"),
 ]
 
 
@@ -249,6 +255,49 @@ def test_faults_of_signatures_have_their_place() -> None:
     for text, place, word in SIGNATURES:
         shown = f"t.f(): signature: {word} at position {place}\n    {text}\n    {' ' * place}^"
         says(ValueError, lambda text=text: wrap_signature(text, NOTHING), shown)
+
+
+READ = [
+    ("a(n), b(n) -> output()", "a(n), b(n) -> output()"),
+    ("inout a(n, 3), b(n) -> z(3)", "inout a(n, 3), b(n) -> z(3)"),
+    ("  a(n),\n\tb ( 0 ,m)->o( )  ", "a(n), b(0, m) -> o()"),
+    ("a() -> ()", "a() -> output()"),
+    ("a(n) -> (n)", "a(n) -> output(n)"),
+    ("a() -> (), (3)", "a() -> output0(), output1(3)"),
+    ("a() -> (z(3),)", "a() -> (z(3),)"),
+    ("a() -> (z(3), y())", "a() -> z(3), y()"),
+    ("a() -> (z(3), y(),)", "a() -> z(3), y()"),
+    ("-> eye(3, 3)", "-> eye(3, 3)"),
+    ("inout(n) -> o()", "inout(n) -> o()"),
+    ("inout inout(n) -> o()", "inout inout(n) -> o()"),
+    ("inout shared a(n), shared(n) ->", "shared a(n), shared(n) ->"),
+    ("inout a(n) ->", "inout a(n) ->"),
+    ("größe(länge) -> o()", "größe(länge) -> o()"),
+]
+
+
+@pytest.mark.quick
+@pytest.mark.row("K07")
+@pytest.mark.parametrize(("text", "wanted"), READ)
+def test_signatures_are_read_and_written(text: str, wanted: str) -> None:
+    assert wrap_signature(text, NOTHING).signature == wanted
+    assert wrap_signature(wanted, NOTHING).signature == wanted
+
+
+PIECES = "a b ab inout shared ( ) ( ) , -> n 3 0 12 ä".split()
+
+
+@pytest.mark.row("K07")
+@settings(max_examples=60, deadline=None)
+@draw(st.lists(st.sampled_from([*PIECES, " "]), max_size=14).map("".join))
+def test_any_text_is_a_signature_or_has_a_fault_with_its_place(text: str) -> None:
+    try:
+        again = wrap_signature(text, NOTHING).signature
+    except ValueError as error:
+        assert str(error).startswith("t.f(): signature: ")
+        assert f"\n    {text}\n" in str(error) or "that name is taken" in str(error)
+    else:
+        assert wrap_signature(again, NOTHING).signature == again
 
 
 @pytest.mark.quick

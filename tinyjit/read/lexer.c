@@ -29,6 +29,11 @@ static bool is_digit(int byte)
     return byte >= '0' && byte <= '9';
 }
 
+bool tj_is_name_byte(char byte)
+{
+    return is_letter((unsigned char)byte) || is_digit(byte);
+}
+
 static bool is_blank(int byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\v' || byte == '\f';

@@ -76,6 +76,8 @@ void tj_lexer_init(tj_lexer *lexer, const char *text, size_t length);
 void tj_lexer_clear(tj_lexer *lexer);
 /* Returns the next token. After END it returns END again. */
 tj_token tj_lexer_next(tj_lexer *lexer);
+/* True for bytes of names and numbers. */
+bool tj_is_name_byte(char byte);
 static inline bool tj_token_is(const tj_token *token, const char *spelling)
 {
     return token->text[0] == spelling[0] && strlen(spelling) == token->length &&

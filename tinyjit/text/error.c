@@ -9,7 +9,6 @@ static const char *const briefs[] = {
     [TJ_NO_MEMORY] = "out of memory",
     [TJ_TOO_LARGE] = "compiling takes more memory than the limit",
     [TJ_BAD_SPEC] = "the definition makes no sense",
-    [TJ_BAD_SIGNATURE] = "the signature makes no sense",
     [TJ_COMPILE_FAILED] = "the C text does not compile",
     [TJ_NO_SYMBOL] = "a symbol is not defined anywhere",
     [TJ_NO_LIBRARY] = "a library or a source file cannot be opened",
@@ -19,7 +18,7 @@ static const char *const briefs[] = {
 
 void tj_error_init(tj_error *error)
 {
-    *error = (tj_error){.status = TJ_OK, .position = -1};
+    *error = (tj_error){.status = TJ_OK};
 }
 
 void tj_error_clear(tj_error *error)

@@ -3,7 +3,6 @@
  * libtcc reports a file and a line but no column. This file looks in that line for the token that the message
  * quotes, and marks it. If that would be a guess, it marks the whole line. */
 #include "internal.h"
-#include "read/bytes.h"
 #include "read/lexer.h"
 
 #include <string.h>
