@@ -549,7 +549,7 @@ _OF_WINDOWS = "windows", "border", "cval", "axes", "window_steps"
 def read(who: str, name: str, codes: str, given: dict[str, Any]) -> tuple[Any, ...]:
     """Reads the arguments of the function `name`. codes: the parse codes that extra arguments may have.
     Returns whether there is one output, the operands, output_dims, extra_args, the text of the structs of
-    dtypes, the type sets, windows, and c_function."""
+    dtypes, the type sets, windows, c_function, and (identity, associative)."""
     read_operands = _prototypes if given.get("signature") is None else _signature
     is_one, operands = read_operands(who, given)
     if not operands or (operands[-1][1] == IN and all(role == IN for _, role, _ in operands)):
@@ -564,4 +564,8 @@ def read(who: str, name: str, codes: str, given: dict[str, Any]) -> tuple[Any, .
         windows = load("cwrapjit._windows").windows(who, operands, labels, options) if options else None
     declared = given.get("c_function")
     declared = declared if declared is None else _c_function(who, declared)
-    return is_one, operands, dims, extra_args, records, sets, windows, declared
+    identity, associative = given.get("identity"), given.get("associative")
+    reduction = (None, False)
+    if identity is not None or associative is not None:
+        reduction = load("cwrapjit._ufunc").reduction(who, operands, sets, identity, associative)
+    return is_one, operands, dims, extra_args, records, sets, windows, declared, reduction

@@ -36,62 +36,24 @@ cwj_parse_bool(PyObject *value, const char *who, const char *option)
     return value == Py_True;
 }
 
-static const char *const optimize_names[] = {
-    [CWJ_OPTIMIZE_AUTO] = "auto", [CWJ_OPTIMIZE_OFF] = "off", [CWJ_OPTIMIZE_EAGER] = "eager"};
-
-int
-cwj_parse_optimize(PyObject *value, const char *who)
-{
-    return cwj_parse_choice(value, optimize_names, 3, who, "optimize");
-}
-
-const char *
-cwj_optimize_name(int optimize)
-{
-    return optimize_names[optimize];
-}
-
-static const char *const cast_names[] = {"no", "safe", "same_kind"};
-
-int
-cwj_parse_cast(PyObject *value, const char *who)
-{
-    return cwj_parse_choice(value, cast_names, 3, who, "cast");
-}
-
-const char *
-cwj_cast_name(int cast)
-{
-    return cast_names[cast];
-}
-
-static const char *const math_names[] = {[CWJ_MATH_OURS] = "cwrapjit", [CWJ_MATH_LIBM] = "libm"};
-
-int
-cwj_parse_math(PyObject *value, const char *who)
-{
-    return cwj_parse_choice(value, math_names, 2, who, "math");
-}
-
-const char *
-cwj_math_name(int math)
-{
-    return math_names[math];
-}
-
-static const char *const copies_names[] = {"allow", "warn"};
-
-int
-cwj_parse_copies(PyObject *value, const char *who)
-{
-    return cwj_parse_choice(value, copies_names, 2, who, "copies");
-}
-
-const char *
-cwj_copies_name(int warns)
-{
-    return copies_names[warns];
-}
+/* Defines the functions of an option whose values are names. */
+#define CHOICES(option, ...)                                                 \
+    static const char *const option##_names[] = {__VA_ARGS__};               \
+    int cwj_parse_##option(PyObject *value, const char *who)                 \
+    {                                                                        \
+        int count = (int)(sizeof(option##_names) / sizeof(*option##_names)); \
+        return cwj_parse_choice(value, option##_names, count, who, #option); \
+    }                                                                        \
+    PyObject *cwj_##option##_value(int value)                                \
+    {                                                                        \
+        return PyUnicode_FromString(option##_names[value]);                  \
+    }
+CHOICES(optimize, [CWJ_OPTIMIZE_AUTO] = "auto", [CWJ_OPTIMIZE_OFF] = "off",
+        [CWJ_OPTIMIZE_EAGER] = "eager")
+CHOICES(cast, "no", "safe", "same_kind")
+CHOICES(math, [CWJ_MATH_OURS] = "cwrapjit", [CWJ_MATH_LIBM] = "libm")
+CHOICES(copies, "allow", "warn")
+CHOICES(cookie, "readwrite", "readonly")
 
 /* Parses a number from least to most; `also` names the other values of the option for messages. */
 static int
@@ -123,6 +85,12 @@ cwj_parse_debug(PyObject *value, const char *who)
                           "debug must be True, False or 'left', not %R", value);
     }
     return value == Py_True ? CWJ_DEBUG_ON : CWJ_DEBUG_OFF;
+}
+
+PyObject *
+cwj_threads_value(int threads)
+{
+    return threads == CWJ_THREADS_AUTO ? PyUnicode_FromString("auto") : PyLong_FromLong(threads);
 }
 
 PyObject *

@@ -45,16 +45,20 @@ int cwj_parse_choice(PyObject *value, const char *const *choices, int count, con
                      const char *option);
 int cwj_parse_bool(PyObject *value, const char *who, const char *option);
 
+/* Each option's values as a C number, and back as a Python value: a new reference. */
 int cwj_parse_optimize(PyObject *value, const char *who); /* a cwj_optimize */
-const char *cwj_optimize_name(int optimize);
+PyObject *cwj_optimize_value(int optimize);
 int cwj_parse_cast(PyObject *value, const char *who);
-const char *cwj_cast_name(int cast);
+PyObject *cwj_cast_value(int cast);
 int cwj_parse_math(PyObject *value, const char *who); /* a cwj_math */
-const char *cwj_math_name(int math);
+PyObject *cwj_math_value(int math);
 int cwj_parse_copies(PyObject *value, const char *who); /* 1: warn */
-const char *cwj_copies_name(int warns);
+PyObject *cwj_copies_value(int warns);
+int cwj_parse_cookie(PyObject *value, const char *who); /* 1: readonly */
+PyObject *cwj_cookie_value(int readonly);
 int cwj_parse_debug(PyObject *value, const char *who); /* a cwj_debug */
-PyObject *cwj_debug_value(int debug); /* the Python value; new reference */
+PyObject *cwj_debug_value(int debug);
 int cwj_parse_threads(PyObject *value, const char *who); /* or CWJ_THREADS_AUTO */
+PyObject *cwj_threads_value(int threads);
 int cwj_parse_processes(PyObject *value, const char *who);
 int cwj_parse_compile_memory(PyObject *value, const char *who);

@@ -131,7 +131,7 @@ uses_libm(const cwj_module_state *state, PyObject *math)
 {
     if (cwj_given(math)) {
         return PyUnicode_Check(math) &&
-               PyUnicode_CompareWithASCIIString(math, cwj_math_name(CWJ_MATH_LIBM)) == 0;
+               PyUnicode_CompareWithASCIIString(math, "libm") == 0;
     }
     int chosen = cwj_config_number(state->config, CWJ_SETTING_MATH);
     return chosen < 0 ? -1 : chosen == CWJ_MATH_LIBM;

@@ -180,10 +180,10 @@ make_dict(const cwj_spec *spec, PyObject *module_name, PyObject *docstring)
                          "__doc__", docstring, "__module__", module);
 }
 
-/* Takes over code, spec, dict and the contents of reduction, and frees code, spec and dict on failure. */
+/* Takes over code, spec and dict, and frees them on failure. */
 static PyObject *
 make_function(const cwj_module_state *state, cwj_environment *environment, tj_function *code,
-              cwj_spec *spec, PyObject *dict, const cwj_options *options, cwj_reduction *reduction)
+              cwj_spec *spec, PyObject *dict, const cwj_options *options)
 {
     PyTypeObject *type = state->function_type;
     cwj_function_object *self = (cwj_function_object *)type->tp_alloc(type, 0);
@@ -199,8 +199,6 @@ make_function(const cwj_module_state *state, cwj_environment *environment, tj_fu
     self->code = *code;
     self->spec = spec;
     self->dict = dict;
-    self->reduction = *reduction;
-    *reduction = (cwj_reduction){0};
     if (options->gil == CWJ_UNSET && !tj_unit_uses_host(self->code.unit)) {
         spec->tj.flags |= CWJ_RELEASE_GIL; /* m.write() emits this result */
     }
@@ -238,7 +236,6 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     cwj_options options = *defaults, chosen;
     tj_function code = {0};
     cwj_spec *spec = NULL;
-    cwj_reduction reduction = {0};
     PyObject *docstring = NULL, *dict = NULL, *definition = NULL, *function = NULL;
     unsigned long long defined_ns;
 
@@ -247,7 +244,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     }
     spec = cwj_spec_new(module_name, environment->header, &arguments);
     if (spec == NULL || take_options(spec, &options, &chosen, state, &arguments.options) < 0 ||
-        check_threads(spec, &options) < 0 || cwj_reduction_take(&reduction, spec, &arguments) < 0) {
+        check_threads(spec, &options) < 0) {
         goto done;
     }
     spec->tj.fastmath = options.fastmath == 1;
@@ -259,7 +256,7 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     if (dict == NULL || compile(&code, state, environment, spec, &defined_ns) < 0) {
         goto done;
     }
-    function = make_function(state, environment, &code, spec, dict, &options, &reduction);
+    function = make_function(state, environment, &code, spec, dict, &options);
     spec = NULL; /* taken over */
     dict = NULL;
     if (function != NULL) {
@@ -272,7 +269,6 @@ cwj_function_define(cwj_module_state *state, cwj_environment *environment, PyObj
     }
 done:
     cwj_spec_free(spec);
-    Py_XDECREF(reduction.identity);
     Py_XDECREF(definition);
     Py_XDECREF(docstring);
     Py_XDECREF(dict);

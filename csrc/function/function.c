@@ -280,7 +280,7 @@ function_traverse(PyObject *op, visitproc visit, void *arg)
     Py_VISIT(self->signature);
     Py_VISIT(self->ufunc);
     Py_VISIT(self->definition);
-    Py_VISIT(self->reduction.identity);
+    Py_VISIT(self->spec != NULL ? self->spec->read : NULL); /* holds the identity of reductions */
     return 0;
 }
 
@@ -292,7 +292,6 @@ function_clear(PyObject *op)
     Py_CLEAR(self->signature);
     Py_CLEAR(self->ufunc);
     Py_CLEAR(self->definition);
-    Py_CLEAR(self->reduction.identity);
     return 0;
 }
 

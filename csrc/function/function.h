@@ -24,7 +24,6 @@ typedef struct cwj_function_object {
     cwj_options chosen; /* set for the function or its module, without the process' defaults */
     PyObject *definition; /* owned: see blueprint.h */
     PyObject *digest; /* owned: bytes that are hashed, created on first use */
-    cwj_reduction reduction; /* owned: what reductions by the ufunc may assume */
     unsigned long long defined_ns; /* time to emit and compile */
     PyObject *ufunc; /* owned: created on first use */
     PyObject *dict; /* owned: __name__, __doc__, __module__, ... */

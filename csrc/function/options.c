@@ -8,7 +8,7 @@
 void
 cwj_options_init(cwj_options *options)
 {
-#define UNSET(name, member, parse) options->member = CWJ_UNSET;
+#define UNSET(name, member, ...) options->member = CWJ_UNSET;
     CWJ_OPTIONS(UNSET)
 #undef UNSET
     options->threads_by_default = options->checks = 0;
@@ -16,18 +16,10 @@ cwj_options_init(cwj_options *options)
 
 /* ---- values that are passed ---------------------------------------------- */
 
-static const char *const cookie_names[] = {"readwrite", "readonly"};
-
-static int
-parse_cookie(PyObject *value, const char *who)
-{
-    return cwj_parse_choice(value, cookie_names, 2, who, "cookie");
-}
-
 int
 cwj_options_update(cwj_options *options, const cwj_option_values *values, const char *who)
 {
-#define UPDATE(name, member, parse)                                                    \
+#define UPDATE(name, member, parse, show)                                              \
     if (cwj_given(values->name) && (options->member = parse(values->name, who)) < 0) { \
         return -1;                                                                     \
     }
@@ -40,35 +32,16 @@ cwj_options_update(cwj_options *options, const cwj_option_values *values, const 
     return 0;
 }
 
-static PyObject *
-describe(const cwj_options *options, const int *member)
-{
-    return member == &options->optimize          ? PyUnicode_FromString(cwj_optimize_name(*member))
-           : member == &options->cast            ? PyUnicode_FromString(cwj_cast_name(*member))
-           : member == &options->warns           ? PyUnicode_FromString(cwj_copies_name(*member))
-           : member == &options->cookie_readonly ? PyUnicode_FromString(cookie_names[*member])
-           : member == &options->debug           ? cwj_debug_value(*member)
-           : member == &options->math            ? PyUnicode_FromString(cwj_math_name(*member))
-           : member != &options->threads         ? PyBool_FromLong(*member)
-           : *member == CWJ_THREADS_AUTO         ? PyUnicode_FromString("auto")
-                                                 : PyLong_FromLong(*member);
-}
-
 PyObject *
 cwj_options_describe(const cwj_options *options)
 {
-#define ROW(name, member, parse) {#name, &options->member},
-    const struct {
-        const char *name;
-        const int *member;
-    } rows[] = {CWJ_OPTIONS(ROW)};
-#undef ROW
     PyObject *dict = PyDict_New();
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && dict != NULL; i++) {
-        if (*rows[i].member != CWJ_UNSET) {
-            cwj_dict_put(&dict, rows[i].name, describe(options, rows[i].member));
-        }
+#define SHOW(name, member, parse, show)                    \
+    if (options->member != CWJ_UNSET) {                    \
+        cwj_dict_put(&dict, #name, show(options->member)); \
     }
+    CWJ_OPTIONS(SHOW)
+#undef SHOW
     return dict;
 }
 

@@ -7,19 +7,19 @@
 
 #include "base/choices.h"
 
-/* X(name, member, parse): the option's name, its member of cwj_options, and its parser. */
-#define CWJ_OPTIONS(X)                                                            \
-    X(optimize, optimize, cwj_parse_optimize) /* a cwj_optimize */                \
-    X(threads, threads, cwj_parse_threads)    /* a number, or CWJ_THREADS_AUTO */ \
-    X(cast, cast, cwj_parse_cast)                                                 \
-    X(copies, warns, cwj_parse_copies)                                            \
-    X(cookie, cookie_readonly, parse_cookie)                                      \
-    X(fastmath, fastmath, parse_fastmath)                                         \
-    X(math, math, cwj_parse_math)                                                 \
-    X(debug, debug, cwj_parse_debug)                                              \
-    X(unordered, unordered, parse_unordered)                                      \
-    X(inplace, inplace, parse_inplace)                                            \
-    X(gil, gil, parse_gil) /* unset: kept where a snippet needs it */
+/* X(name, member, parse, show): the option's name, its member of cwj_options, and what converts values both ways. */
+#define CWJ_OPTIONS(X)                                                                  \
+    X(optimize, optimize, cwj_parse_optimize, cwj_optimize_value) /* a cwj_optimize */  \
+    X(threads, threads, cwj_parse_threads, cwj_threads_value) /* or CWJ_THREADS_AUTO */ \
+    X(cast, cast, cwj_parse_cast, cwj_cast_value)                                       \
+    X(copies, warns, cwj_parse_copies, cwj_copies_value)                                \
+    X(cookie, cookie_readonly, cwj_parse_cookie, cwj_cookie_value)                      \
+    X(fastmath, fastmath, parse_fastmath, PyBool_FromLong)                              \
+    X(math, math, cwj_parse_math, cwj_math_value)                                       \
+    X(debug, debug, cwj_parse_debug, cwj_debug_value)                                   \
+    X(unordered, unordered, parse_unordered, PyBool_FromLong)                           \
+    X(inplace, inplace, parse_inplace, PyBool_FromLong)                                 \
+    X(gil, gil, parse_gil, PyBool_FromLong) /* unset: kept where a snippet needs it */
 
 /* Each member is CWJ_UNSET until it is set. */
 enum {
@@ -27,7 +27,7 @@ enum {
 };
 
 typedef struct cwj_options {
-#define CWJ_MEMBER(name, member, parse) int member;
+#define CWJ_MEMBER(name, member, ...) int member;
     CWJ_OPTIONS(CWJ_MEMBER)
 #undef CWJ_MEMBER
     int threads_by_default; /* threads= is the process' default */
@@ -36,7 +36,7 @@ typedef struct cwj_options {
 
 /* The options that a call passes, borrowed; NULL or None: missing. */
 typedef struct cwj_option_values {
-#define CWJ_MEMBER(name, member, parse) PyObject *name;
+#define CWJ_MEMBER(name, ...) PyObject *name;
     CWJ_OPTIONS(CWJ_MEMBER)
 #undef CWJ_MEMBER
 } cwj_option_values;

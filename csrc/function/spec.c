@@ -110,9 +110,10 @@ take_arguments(cwj_spec *spec, const cwj_arguments *arguments)
     spec->read = cwj_ask_python("cwrapjit._arguments", "read", "(sssN)", spec->who, spec->tj.name,
                                 TJ_PARSE_CODES, cwj_arguments_given(arguments));
     if (spec->read == NULL ||
-        !PyArg_ParseTuple(spec->read, "pO!O!O!OO!OO:read", &is_one, &PyTuple_Type, &operands,
+        !PyArg_ParseTuple(spec->read, "pO!O!O!OO!OO(Op):read", &is_one, &PyTuple_Type, &operands,
                           &PyList_Type, &dims, &PyTuple_Type, &extras, &records, &PyList_Type,
-                          &spec->sets, &spec->windows, &spec->c_function)) {
+                          &spec->sets, &spec->windows, &spec->c_function, &spec->identity,
+                          &spec->associative)) {
         return -1;
     }
     spec->tj.flags |= is_one ? CWJ_ONE_OUTPUT : 0;

@@ -49,6 +49,8 @@ typedef struct cwj_spec {
     PyObject *read;         /* owned: what cwrapjit/_arguments.py returned */
     PyObject *sets;         /* its type sets, borrowed */
     PyObject *windows;      /* its windows, borrowed */
+    PyObject *identity;     /* of reductions: a number, or None; borrowed */
+    int associative;        /* operands of reductions may be grouped and ordered in any way */
     PyObject *c_function;   /* None, or a function's name and its types: borrowed */
     const char *qualname;   /* "innerlib.inner" */
     const char *who;        /* "innerlib.inner()", the start of messages */

@@ -12,15 +12,6 @@
 
 #include <numpy/ufuncobject.h>
 
-/* True for types that the loops of a ufunc may have. */
-static bool
-is_number_type(int type_num)
-{
-    return PyTypeNum_ISNUMBER(type_num) || PyTypeNum_ISBOOL(type_num);
-}
-
-/* ---- reductions ----------------------------------------------------------- */
-
 /* True for two inputs and one output without core dims. */
 static bool
 is_binary(const tj_spec *spec)
@@ -30,103 +21,6 @@ is_binary(const tj_spec *spec)
         binary = binary && spec->operands[k].ndims == 0;
     }
     return binary;
-}
-
-static int
-check_reduction(const cwj_spec *spec, const char *option)
-{
-    if (!is_binary(&spec->tj)) {
-        return cwj_refuse(spec->who, PyExc_ValueError,
-                          "%s= is about reductions, which need two inputs and one output without "
-                          "core dims",
-                          option);
-    }
-    return 0;
-}
-
-/* Returns 1 for a NaN, which differs from itself, 0 for other numbers, -1 with an exception set. */
-static int
-is_nan(PyObject *number)
-{
-    PyObject *differs = PyObject_RichCompare(number, number, Py_NE);
-    int nan = differs == NULL ? -1 : PyObject_IsTrue(differs);
-    Py_XDECREF(differs);
-    return nan;
-}
-
-/* Returns 1 if the numbers are equal or both NaN, 0 if not, -1 with an exception set. */
-static int
-is_same_number(PyObject *one, PyObject *other)
-{
-    int same = PyObject_RichCompareBool(one, other, Py_EQ);
-    if (same == 0 && (same = is_nan(one)) == 1) {
-        same = is_nan(other);
-    }
-    return same;
-}
-
-/* Returns 1 if the type can represent the number exactly, 0 if not, -1 with an exception set. */
-static int
-has_number(int type_num, PyObject *number)
-{
-    PyObject *array = PyArray_SimpleNew(0, NULL, type_num), *back = NULL;
-    int same = -1;
-    if (array != NULL &&
-        PyArray_SETITEM((PyArrayObject *)array, PyArray_DATA((PyArrayObject *)array), number) < 0) {
-        same = cwj_clear_expected(PyExc_OverflowError, PyExc_TypeError, PyExc_ValueError,
-                                  PyExc_DeprecationWarning, NULL)
-                   ? 0
-                   : -1;
-    } else if (array != NULL) {
-        back = PyArray_ToScalar(PyArray_DATA((PyArrayObject *)array), (PyArrayObject *)array);
-        same = back == NULL ? -1 : is_same_number(back, number);
-    }
-    Py_XDECREF(array);
-    Py_XDECREF(back);
-    return same;
-}
-
-/* Checks that each type set can represent the identity, because NumPy's reductions begin with it. */
-static int
-check_identity(const cwj_spec *spec, PyObject *identity)
-{
-    for (int t = 0; t < spec->tj.ntypesets; t++) {
-        const tj_type *type = &spec->tj.typesets[t].types[2];
-        int fits = is_number_type(type->type_num) ? has_number(type->type_num, identity) : 1;
-        if (fits == 0) {
-            cwj_refuse(spec->who, PyExc_ValueError, "identity %R is no value of %s", identity,
-                       type->label);
-        }
-        if (fits <= 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-int
-cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec, const cwj_arguments *arguments)
-{
-    PyObject *identity = arguments->identity, *associative = arguments->associative;
-    if (associative != NULL && associative != Py_None) {
-        reduction->associative = cwj_parse_bool(associative, spec->who, "associative");
-        if (reduction->associative < 0 ||
-            (reduction->associative && check_reduction(spec, "associative") < 0)) {
-            return -1;
-        }
-    }
-    if (identity == NULL || identity == Py_None) {
-        return 0;
-    }
-    if (!PyLong_Check(identity) && !PyFloat_Check(identity) && !PyComplex_Check(identity) &&
-        !PyArray_IsScalar(identity, Number) && !PyArray_IsScalar(identity, Bool)) {
-        return cwj_refuse_type(spec->who, "identity", "a number", identity);
-    }
-    if (check_reduction(spec, "identity") < 0 || check_identity(spec, identity) < 0) {
-        return -1;
-    }
-    reduction->identity = Py_NewRef(identity);
-    return 0;
 }
 
 /* ---- functions that cannot be ufuncs ---------------------------------------- */
@@ -145,70 +39,17 @@ refuse(const cwj_function_object *self, const char *format, ...)
     return -1;
 }
 
+/* Refuses what the definition alone rules out. */
 static int
-check_parts(const cwj_function_object *self)
+check_definition(const cwj_function_object *self)
 {
     const tj_spec *spec = &self->spec->tj;
-    return self->checked != NULL ? refuse(self, "debug=True checks calls of the function alone")
-           : spec->nextras > 0
-               ? refuse(self, "ufuncs have no extra arguments such as '%s'", spec->extras[0].name)
-           : spec->cookie.length > 0 ? refuse(self, "NumPy's calls have no cookie struct")
-           : spec->validate.text
-               ? refuse(self, "NumPy's calls run no Ccode_validate (C parameters x[n] have one: "
-                              "it checks that slices are contiguous)")
-           : spec->cleanup.text    ? refuse(self, "NumPy's calls run no Ccode_cookie_cleanup")
-           : spec->windows != NULL ? refuse(self, "NumPy's calls have no windows")
-           : spec->noperands == spec->noutputs ? refuse(self, "ufuncs have at least one input")
-           : spec->noutputs == 0               ? refuse(self, "ufuncs have at least one output")
-           : spec->noperands > CWJ_UFUNC_OPERANDS
-               ? refuse(self, "ufuncs have at most %d arguments", CWJ_UFUNC_OPERANDS)
-               : 0;
-}
-
-static int
-check_operands(const cwj_function_object *self)
-{
-    const tj_spec *spec = &self->spec->tj;
-    int ndims = 0;
-    for (int k = 0; k < spec->noperands; k++) {
-        const tj_operand *operand = &spec->operands[k];
-        if (operand->role == TJ_INOUT) {
-            return refuse(self, "it updates argument '%s' in place", operand->name);
-        }
-        if (operand->role == TJ_SHARED) {
-            return refuse(self, "all of its slices share argument '%s'", operand->name);
-        }
-        for (int i = 0; i < operand->ndims; i++) {
-            if (operand->dims[i].name == NULL && operand->dims[i].size == 0) {
-                return refuse(self, "ufuncs have no core dims of length 0, as '%s' has",
-                              operand->name);
-            }
-        }
-        ndims += operand->ndims;
-    }
-    if (spec->noutput_dims > 0) {
-        return refuse(self, "the length '%s' of an output is computed (output_dims=)",
-                      spec->output_dims[0].name);
-    }
-    return ndims > CWJ_UFUNC_DIMS
-               ? refuse(self, "its arguments have more than %d core dims in all", CWJ_UFUNC_DIMS)
-               : 0;
-}
-
-static int
-check_types(const cwj_function_object *self)
-{
-    const cwj_function_decl *decl = self->runtime.decl;
-    for (int t = 0; t < decl->ntypesets; t++) {
-        const cwj_typeset *set = &decl->typesets[t];
-        for (int k = 0; k < decl->ninputs + decl->noutputs; k++) {
-            if (!is_number_type(set->types[k].type_num)) {
-                return refuse(self, "its loops would be of bools and numbers alone, not of '%s'",
-                              set->name);
-            }
-        }
-    }
-    return 0;
+    PyObject *done =
+        cwj_ask_python("cwrapjit._ufunc", "refuse", "(sOiiii)", self->spec->who, self->spec->read,
+                       self->checked != NULL, spec->cookie.length > 0, spec->validate.text != NULL,
+                       spec->cleanup.text != NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
 }
 
 /* *found: the prefix of the name, or NULL. Returns 0, or -1 without an exception if there is no memory. */
@@ -282,30 +123,6 @@ check_interpreter(const cwj_function_object *self)
     return PyInterpreterState_Get() == PyInterpreterState_Main()
                ? 0
                : refuse(self, "NumPy's ufuncs belong to the main interpreter");
-}
-
-/* ---- the signature of a gufunc ------------------------------------------------ */
-
-/* Appends the signature of a function with core dims, such as "(n,3),(n)->()". */
-static void
-write_signature(const cwj_spec *spec, tj_text *text)
-{
-    const tj_spec *tj = &spec->tj;
-    int ninputs = tj->noperands - tj->noutputs;
-    for (int k = 0; k < tj->noperands; k++) {
-        const tj_operand *operand = &tj->operands[k];
-        tj_text_puts(text, k == 0 ? "(" : k == ninputs ? "->(" : ",(");
-        for (int i = 0; i < operand->ndims; i++) {
-            const tj_dim *dim = &operand->dims[i];
-            tj_text_puts(text, i == 0 ? "" : ",");
-            if (dim->name != NULL) {
-                tj_text_puts(text, dim->name);
-            } else {
-                tj_text_printf(text, "%td", dim->size);
-            }
-        }
-        tj_text_puts(text, ")");
-    }
 }
 
 /* ---- the order of loops --------------------------------------------------------- */
@@ -420,7 +237,7 @@ fill_loops(cwj_function_object *self, const parts *block)
             .runtime = &self->runtime,
             .typeset = block->order[n],
             .is_binary = binary,
-            .is_associative = binary && self->reduction.associative && has_one_type(set),
+            .is_associative = binary && self->spec->associative && has_one_type(set),
             .operands = self->runtime.has_core ? NULL : block->operands + n * noperands,
             .sizes = block->sizes,
             .until_sample = 1,
@@ -471,11 +288,11 @@ take_doc(PyObject *self)
 }
 
 static int
-identity_of(const cwj_reduction *reduction)
+identity_of(const cwj_spec *spec)
 {
-    return reduction->identity != NULL   ? PyUFunc_IdentityValue
-           : reduction->associative == 1 ? PyUFunc_ReorderableNone
-                                         : PyUFunc_None;
+    return spec->identity != Py_None ? PyUFunc_IdentityValue
+           : spec->associative       ? PyUFunc_ReorderableNone
+                                     : PyUFunc_None;
 }
 
 /* Takes over the block's memory, also on failure. */
@@ -485,8 +302,7 @@ make_ufunc(cwj_function_object *self, const parts *block, char *memory, const ch
     const cwj_function_decl *decl = self->runtime.decl;
     PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
         block->functions, block->data, block->types, decl->ntypesets, decl->ninputs, decl->noutputs,
-        identity_of(&self->reduction), block->name, block->doc, 0, signature,
-        self->reduction.identity);
+        identity_of(self->spec), block->name, block->doc, 0, signature, self->spec->identity);
     if (ufunc == NULL) {
         PyArray_free(memory);
         return NULL;
@@ -502,19 +318,18 @@ make_ufunc(cwj_function_object *self, const parts *block, char *memory, const ch
 static PyObject *
 build(cwj_function_object *self)
 {
-    PyObject *ufunc = NULL, *doc = take_doc((PyObject *)self);
+    PyObject *ufunc = NULL, *doc = take_doc((PyObject *)self), *signature = NULL;
     parts block;
-    tj_text signature = {0};
     if (self->runtime.has_core) {
-        write_signature(self->spec, &signature);
+        signature = cwj_ask_python("cwrapjit._ufunc", "signature", "(O)",
+                                   PyTuple_GET_ITEM(self->spec->read, 1));
     }
-    if (signature.failed) {
-        PyErr_NoMemory();
-    } else if (doc != NULL) {
+    if (doc != NULL && (signature != NULL || !self->runtime.has_core)) {
+        const char *text = signature == NULL ? NULL : PyBytes_AS_STRING(signature);
         char *memory = make_block(self, &block, doc);
-        ufunc = memory == NULL ? NULL : make_ufunc(self, &block, memory, signature.data);
+        ufunc = memory == NULL ? NULL : make_ufunc(self, &block, memory, text);
     }
-    tj_text_clear(&signature);
+    Py_XDECREF(signature);
     Py_XDECREF(doc);
     return ufunc;
 }
@@ -525,8 +340,7 @@ cwj_function_ufunc(cwj_function_object *self)
     if (self->ufunc != NULL) {
         return Py_NewRef(self->ufunc);
     }
-    if (check_interpreter(self) < 0 || check_parts(self) < 0 || check_operands(self) < 0 ||
-        check_types(self) < 0 || check_geometry(self) < 0) {
+    if (check_interpreter(self) < 0 || check_definition(self) < 0 || check_geometry(self) < 0) {
         return NULL;
     }
     PyObject *ufunc = build(self);

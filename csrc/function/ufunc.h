@@ -5,16 +5,6 @@
 
 struct cwj_function_object;
 
-/* Properties of reductions by the ufunc, from the definition. Zeroed: none. */
-typedef struct cwj_reduction {
-    PyObject *identity;  /* owned; NULL: none */
-    int associative;     /* operands may be grouped and ordered in any way */
-} cwj_reduction;
-
-/* Reads the arguments identity and associative of a definition. Returns 0, or -1 with TypeError or ValueError set. */
-int cwj_reduction_take(cwj_reduction *reduction, const cwj_spec *spec,
-                       const cwj_arguments *arguments);
-
 /* Returns the ufunc, created on first use: a new reference. NULL with AttributeError, which says why the function
  * cannot be a ufunc, or with another exception set. The ufunc holds the function. */
 PyObject *cwj_function_ufunc(struct cwj_function_object *function);

@@ -49,7 +49,7 @@ typedef struct cwj_entry {
 static void
 release_gil(cwj_frame *frame)
 {
-    take_deadline();
+    cwj_deadline_look();
     cwj_running = frame;
     frame->released = PyEval_SaveThread();
 }
@@ -98,7 +98,7 @@ helper_take_gil(cwj_helper *helper)
 static cwj_entry
 enter_python(void)
 {
-    cwj_entry entry = {CWJ_GIL_HELD, PyGILState_UNLOCKED, cwj_running, shut_exits()};
+    cwj_entry entry = {CWJ_GIL_HELD, PyGILState_UNLOCKED, cwj_running, cwj_exits_shut()};
     cwj_entered++;
     cwj_entries++;
     if (holds_gil()) {
@@ -127,7 +127,7 @@ leave_python(cwj_entry entry)
         PyGILState_Release(entry.state);
     }
     cwj_entered--;
-    open_exits(entry.exits);
+    cwj_exits_open(entry.exits);
 }
 
 void

@@ -15,32 +15,11 @@ run_snippet(void (*code)(void), cwj_call *call)
     return ((int (*)(cwj_call *))code)(call);
 }
 
-static inline int
-has_left(void)
-{
-    return 0;
-}
-
-static inline void
-settle_left(int Py_UNUSED(held))
-{
-}
-
-static inline void
-take_deadline(void)
-{
-}
-
-static inline void *
-shut_exits(void)
-{
-    return NULL;
-}
-
-static inline void
-open_exits(void *Py_UNUSED(frame))
-{
-}
+#define cwj_deadline_look() ((void)0)
+#define cwj_has_left() 0
+#define cwj_left_settle(held) ((void)(held))
+#define cwj_exits_shut() NULL
+#define cwj_exits_open(frame) ((void)(frame))
 
 #else
 
@@ -54,36 +33,6 @@ static inline int
 run_snippet(void (*code)(void), cwj_call *call)
 {
     return cwj_run_code(code, call, NULL, NULL, NULL);
-}
-
-static inline int
-has_left(void)
-{
-    return cwj_has_left();
-}
-
-static inline void
-settle_left(int held)
-{
-    cwj_left_settle(held);
-}
-
-static inline void
-take_deadline(void)
-{
-    cwj_deadline_look();
-}
-
-static inline void *
-shut_exits(void)
-{
-    return cwj_exits_shut();
-}
-
-static inline void
-open_exits(void *frame)
-{
-    cwj_exits_open(frame);
 }
 
 #endif

@@ -73,9 +73,9 @@ run_long(cwj_frame *frame, cwj_plan *plan)
         first = first < CWJ_WARM_CHUNK ? first : CWJ_WARM_CHUNK;
     }
     int finished = run_chunks(&run, &cursor, first);
-    int left = !finished && has_left();
+    int left = !finished && cwj_has_left();
     if (CWJ_UNLIKELY(left)) {
-        settle_left(frame->released == NULL);
+        cwj_left_settle(frame->released == NULL);
     }
     if (frame->released != NULL) {
         take_gil(frame);

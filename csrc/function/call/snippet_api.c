@@ -41,38 +41,19 @@ cwj_PyErr_Occurred(void)
     return type;
 }
 
-PyObject *
-cwj_PyErr_NoMemory(void)
-{
-    cwj_entry entry = enter_python();
-    PyErr_NoMemory();
-    leave_python(entry);
-    return NULL;
-}
-
-void
-cwj_PyErr_Clear(void)
-{
-    cwj_entry entry = enter_python();
-    PyErr_Clear();
-    leave_python(entry);
-}
-
-void
-cwj_PyErr_SetNone(PyObject *type)
-{
-    cwj_entry entry = enter_python();
-    PyErr_SetNone(type);
-    leave_python(entry);
-}
-
-void
-cwj_PyErr_SetObject(PyObject *type, PyObject *value)
-{
-    cwj_entry entry = enter_python();
-    PyErr_SetObject(type, value);
-    leave_python(entry);
-}
+#define CWJ_WITH_GIL(type, name, parameters, call, result) \
+    type name parameters                                   \
+    {                                                      \
+        cwj_entry entry = enter_python();                  \
+        call;                                              \
+        leave_python(entry);                               \
+        return result;                                     \
+    }
+CWJ_WITH_GIL(PyObject *, cwj_PyErr_NoMemory, (void), PyErr_NoMemory(), NULL)
+CWJ_WITH_GIL(void, cwj_PyErr_Clear, (void), PyErr_Clear(), )
+CWJ_WITH_GIL(void, cwj_PyErr_SetNone, (PyObject * type), PyErr_SetNone(type), )
+CWJ_WITH_GIL(void, cwj_PyErr_SetObject, (PyObject * type, PyObject *value),
+             PyErr_SetObject(type, value), )
 
 /* ---- output ------------------------------------------------------------ */
 

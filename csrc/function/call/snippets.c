@@ -7,7 +7,7 @@
 static int
 check_answer(const cwj_frame *frame, int accepted, const char *what)
 {
-    if (CWJ_UNLIKELY(!accepted && has_left())) {
+    if (CWJ_UNLIKELY(!accepted && cwj_has_left())) {
         frame->runtime->left(frame->runtime);
     } else if (!accepted && !PyErr_Occurred()) {
         raise_in_call(frame, PyExc_RuntimeError, "%s returned false", what);
@@ -32,7 +32,7 @@ cleanup_cookie(cwj_frame *frame)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     run_snippet((void (*)(void))frame->decl->cleanup, &frame->call);
-    if (CWJ_UNLIKELY(has_left())) {
+    if (CWJ_UNLIKELY(cwj_has_left())) {
         frame->runtime->left(frame->runtime);
     }
     if (type == NULL) {
