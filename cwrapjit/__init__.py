@@ -34,7 +34,8 @@ from cwrapjit import _unsupported as _unsupported  # isort: skip  # first: raise
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from cwrapjit import _build as _build  # loaded now: definitions use these two, and must not import
+from cwrapjit import _arguments as _arguments  # loaded now: definitions use these, and must not import
+from cwrapjit import _build as _build
 from cwrapjit import _imports
 from cwrapjit import _paths as _paths
 from cwrapjit._cwrapjit import (

@@ -569,3 +569,9 @@ def read(who: str, name: str, codes: str, given: dict[str, Any]) -> tuple[Any, .
     if identity is not None or associative is not None:
         reduction = load("cwrapjit._ufunc").reduction(who, operands, sets, identity, associative)
     return is_one, operands, dims, extra_args, records, sets, windows, declared, reduction
+
+
+def again(name: str, sets: Sequence[_Set], kept: tuple[Any, ...] | None) -> dict[str, Any]:
+    """Returns the arguments of function() by name, Ccode_slice_eval as a tuple of pairs. kept: the others."""
+    arguments = {"name": name, "Ccode_slice_eval": tuple([(types, body) for _, body, types, _ in sets])}
+    return arguments | dict(zip(kept[::2], kept[1::2], strict=True)) if kept else arguments

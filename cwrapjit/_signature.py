@@ -8,6 +8,7 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cwrapjit._arguments import OUT, Operand
 from cwrapjit._imports import load
 from cwrapjit._tokens import split
 
@@ -47,6 +48,20 @@ def build(
         shown = unknown if known is None else CText(c_type)
         parameters.append(parameter(name, parameter.KEYWORD_ONLY, default=CText(text), annotation=shown))
     return inspect.Signature(parameters, return_annotation=kinds.get("return", unknown))
+
+
+def build_function(
+    operands: Sequence[Operand], extras: Sequence[tuple[str, str, str, str]], known: Mapping[str, Any] | None
+) -> inspect.Signature:
+    """The same from what _arguments.read() returned."""
+    inputs = [name for name, role, _ in operands if role != OUT]
+    others = [(name, default, ctype) for ctype, name, default, _ in extras]
+    return build(inputs, others, len(operands) - len(inputs), known)
+
+
+def line(operands: Sequence[Operand], extras: Sequence[tuple[str, str, str, str]]) -> str:
+    """Returns the signature as one line, without types. Defaults may contain more blanks."""
+    return " ".join(str(build_function(operands, extras, None)).split())
 
 
 def c_types(declared: str) -> dict[str, CText]:

@@ -85,33 +85,16 @@ get_capsule(PyObject *op, void *Py_UNUSED(closure))
     return cwj_address_capsule((cwj_function_object *)op);
 }
 
-/* known: the function's __dict__, with the types that the signature shows, or None. */
-static PyObject *
-build_signature(const cwj_function_object *self, PyObject *known)
-{
-    const tj_spec *spec = &self->spec->tj;
-    int ninputs = spec->noperands - spec->noutputs;
-    PyObject *inputs = PyTuple_New(ninputs), *extras = PyTuple_New(spec->nextras);
-    for (int k = 0; k < ninputs && inputs != NULL; k++) {
-        cwj_tuple_fill(&inputs, k, PyUnicode_FromString(spec->operands[k].name));
-    }
-    for (int i = 0; i < spec->nextras && extras != NULL; i++) {
-        const tj_extra *extra = &spec->extras[i];
-        cwj_tuple_fill(
-            &extras, i,
-            Py_BuildValue("(sss)", extra->name, extra->default_value.text, extra->c_type));
-    }
-    return cwj_ask_python("cwrapjit._signature", "build", "(NNiO)", inputs, extras, spec->noutputs,
-                          known);
-}
-
 /* inspect is slow to import, so this waits for the first use. */
 static PyObject *
 get_python_signature(PyObject *op, void *Py_UNUSED(closure))
 {
     cwj_function_object *self = (cwj_function_object *)op;
     if (self->signature == NULL) {
-        PyObject *made = build_signature(self, self->dict);
+        PyObject *read = self->spec->read;
+        PyObject *made =
+            cwj_ask_python("cwrapjit._signature", "build_function", "(OOO)",
+                           PyTuple_GET_ITEM(read, 1), PyTuple_GET_ITEM(read, 3), self->dict);
         Py_XSETREF(self->signature, made);
     }
     return Py_XNewRef(self->signature);
@@ -120,26 +103,19 @@ get_python_signature(PyObject *op, void *Py_UNUSED(closure))
 static PyObject *
 function_repr(PyObject *op)
 {
-    cwj_function_object *self = (cwj_function_object *)op;
-    PyObject *signature = build_signature(self, Py_None), *repr = NULL;
-    PyObject *text = signature != NULL ? PyObject_Str(signature)
-                     : cwj_clear_expected(PyExc_ImportError, NULL) /* at the end of the process */
-                         ? PyUnicode_FromString("(...)")
-                         : NULL;
-    PyObject *space = text == NULL ? NULL : PyUnicode_FromString(" ");
-    PyObject *words = space == NULL ? NULL : PyUnicode_Split(text, NULL, -1);
-    PyObject *line =
-        words == NULL ? NULL : PyUnicode_Join(space, words); /* defaults may contain more blanks */
+    const cwj_function_object *self = (cwj_function_object *)op;
+    PyObject *read = self->spec->read, *repr = NULL;
+    PyObject *line = cwj_ask_python("cwrapjit._signature", "line", "(OO)",
+                                    PyTuple_GET_ITEM(read, 1), PyTuple_GET_ITEM(read, 3));
+    if (line == NULL && cwj_clear_expected(PyExc_ImportError, NULL)) { /* the process ends */
+        line = PyUnicode_FromString("(...)");
+    }
     if (line != NULL) {
         repr = PyUnicode_FromFormat(
             "<cwrapjit.Function %s%U: %s%s>", self->spec->qualname, line,
             self->runtime.decl->signature,
             self->checked != NULL && self->checked->faults > 0 ? "; has faulted" : "");
     }
-    Py_XDECREF(signature);
-    Py_XDECREF(text);
-    Py_XDECREF(space);
-    Py_XDECREF(words);
     Py_XDECREF(line);
     return repr;
 }

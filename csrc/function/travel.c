@@ -9,37 +9,6 @@
 
 /* ---- description --------------------------------------------------------- */
 
-/* Returns ((types, body), ...). */
-static PyObject *
-describe_sets(const cwj_function_object *self)
-{
-    int count = self->spec->tj.ntypesets;
-    PyObject *sets = PyTuple_New(count);
-    for (int t = 0; t < count && sets != NULL; t++) {
-        PyObject *set = PyList_GET_ITEM(self->spec->sets, t);
-        cwj_tuple_fill(&sets, t,
-                       PyTuple_Pack(2, PyTuple_GET_ITEM(set, 2), PyTuple_GET_ITEM(set, 1)));
-    }
-    return sets;
-}
-
-/* Returns the arguments of function() by name, with Ccode_slice_eval as a tuple of pairs. */
-static PyObject *
-describe_arguments(const cwj_function_object *self)
-{
-    PyObject *kept = self->definition;
-    PyObject *arguments = Py_BuildValue("{sssN}", "name", self->spec->tj.name, "Ccode_slice_eval",
-                                        describe_sets(self));
-    for (Py_ssize_t i = 0; arguments != NULL && kept != NULL && i < PyTuple_GET_SIZE(kept);
-         i += 2) {
-        if (PyDict_SetItem(arguments, PyTuple_GET_ITEM(kept, i), PyTuple_GET_ITEM(kept, i + 1)) <
-            0) {
-            Py_CLEAR(arguments);
-        }
-    }
-    return arguments;
-}
-
 /* Returns the files of sources as pairs (path, compiled text). */
 static PyObject *
 describe_sources(const cwj_environment *environment, PyObject *paths)
@@ -113,7 +82,10 @@ definition_of(PyObject *extension, PyObject *op)
     }
     const cwj_function_object *self = (cwj_function_object *)op;
     return Py_BuildValue("(zNNN)", self->spec->tj.module, describe_environment(self->environment),
-                         cwj_options_describe(&self->chosen), describe_arguments(self));
+                         cwj_options_describe(&self->chosen),
+                         cwj_ask_python("cwrapjit._arguments", "again", "(sOO)",
+                                        self->spec->tj.name, self->spec->sets,
+                                        self->definition != NULL ? self->definition : Py_None));
 }
 
 /* ---- creation -------------------------------------------------------------- */

@@ -694,10 +694,11 @@ def test_little_is_imported_for_plain_functions(call: str) -> None:
         {call}
         print(*sorted(name for name in set(sys.modules) - known if "." not in name or "cwrapjit" in name))
     """
-    wanted = "cwrapjit._arguments cwrapjit._comments cwrapjit._content cwrapjit._tokens cwrapjit.kernels "
+    wanted = (
+        "cwrapjit._comments cwrapjit._content cwrapjit._tokens cwrapjit.kernels cwrapjit.kernels.directives "
+    )
     wanted += (
-        "cwrapjit.kernels.directives cwrapjit.kernels.numbers cwrapjit.kernels.scalars cwrapjit.kernels.text "
-        "cwrapjit.kernels.vectorize"
+        "cwrapjit.kernels.numbers cwrapjit.kernels.scalars cwrapjit.kernels.text cwrapjit.kernels.vectorize"
     )
     assert python(textwrap.dedent(code)).stdout.strip() == wanted
 
