@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cwrapjit._imports import late, load
 
@@ -94,8 +94,11 @@ def _compile_error(message: _Message, more: str = "") -> CompileError:
     return CompileError(words, (_decode(file), line, offset, _decode(source), line, end_offset))
 
 
-def compile_error(messages: Sequence[_Message]) -> CompileError:
-    """Makes the exception for the first message, with the others as notes (from Python 3.11 on)."""
+def compile_error(messages: Sequence[_Message], read: Any = None) -> CompileError:
+    """Makes the exception for the first message, with the others as notes (from Python 3.11 on). read: what
+    _arguments.read() returned, for hints about snippets of a function."""
+    add_hints = load("cwrapjit._hints").add_hints
+    messages = [add_hints(message, read) for message in messages]
     others = len(messages) - 1
     plural = "s" if others > 1 else ""
     error = _compile_error(messages[0], f" (and {others} more error{plural}: see .errors)" if others else "")

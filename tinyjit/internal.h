@@ -71,12 +71,8 @@ void tj_messages_locate_lines(tj_messages *messages, const char *text, size_t le
 
 /* ---- hints.c ----------------------------------------------------------- */
 
-/* Appends " (...)". The message stays unchanged if out of memory. */
-void tj_message_add_hint(tj_message *message, const tj_text *hint);
 /* Adds a hint to an error whose line is known, if the compiler's text does not name the actual fault. */
 void tj_message_hint(tj_message *message, const tj_piece *piece);
-/* Adds hints to the errors in the snippets of a function. */
-void tj_messages_hint(const tj_spec *spec, tj_messages *messages);
 /* Refuses item__x(7) in a slice of three elements. tokens: those of the piece after macro expansion. */
 struct tj_tokens;
 void tj_spec_check_indices(const tj_spec *spec, const struct tj_tokens *tokens,

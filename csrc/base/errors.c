@@ -29,9 +29,9 @@ enum {
     ERRORS = 2
 };
 
-/* Calls a function of cwrapjit._errors with these messages. A new reference, or NULL with an exception set. */
+/* Returns messages as cwrapjit/_errors.py takes them: a new reference, or NULL with an exception set. */
 static PyObject *
-make_of(const tj_messages *messages, int kinds, const char *function)
+list_of(const tj_messages *messages, int kinds)
 {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; i < messages->count && list != NULL; i++) {
@@ -42,13 +42,21 @@ make_of(const tj_messages *messages, int kinds, const char *function)
         cwj_list_add(&list, Py_BuildValue("(yyiyii)", one->text, one->file, one->line, one->source,
                                           one->column, one->end_column));
     }
-    return cwj_ask_python("cwrapjit._errors", function, "(N)", list);
+    return list;
+}
+
+/* Calls a function of that file with these messages. A new reference, or NULL with an exception set. */
+static PyObject *
+make_of(const tj_messages *messages, int kinds, const char *function)
+{
+    return cwj_ask_python("cwrapjit._errors", function, "(N)", list_of(messages, kinds));
 }
 
 PyObject *
-cwj_compile_error(const tj_messages *messages)
+cwj_compile_error(const tj_messages *messages, PyObject *read)
 {
-    return make_of(messages, ERRORS, "compile_error");
+    return cwj_ask_python("cwrapjit._errors", "compile_error", "(NO)", list_of(messages, ERRORS),
+                          read == NULL ? Py_None : read);
 }
 
 PyObject *
@@ -78,7 +86,7 @@ void
 cwj_raise_text(const char *file, const char *message)
 {
     tj_message one = {.is_error = true, .file = (char *)file, .text = (char *)message};
-    cwj_raise_object(cwj_compile_error(&(tj_messages){.items = &one, .count = 1}));
+    cwj_raise_object(cwj_compile_error(&(tj_messages){.items = &one, .count = 1}, NULL));
 }
 
 /* ---- by status --------------------------------------------------------- */
@@ -115,7 +123,7 @@ cwj_raise(const char *who, const tj_error *error, const tj_messages *messages)
     case TJ_COMPILE_FAILED:
     case TJ_NO_SYMBOL:
         if (messages != NULL && tj_messages_have_error(messages)) {
-            cwj_raise_object(cwj_compile_error(messages));
+            cwj_raise_object(cwj_compile_error(messages, NULL));
         } else {
             PyObject *whole = PyUnicode_FromFormat("%s: %s", who, text);
             const char *utf8 = whole == NULL ? NULL : PyUnicode_AsUTF8(whole);

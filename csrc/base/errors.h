@@ -35,7 +35,7 @@ void cwj_raise_text(const char *file, const char *message);
 
 /* The first returns a CompileError for the errors among messages, of which there must be at least one; the second a
  * list with a CompileWarning for each message. Neither raises it. NULL with another exception set. */
-PyObject *cwj_compile_error(const tj_messages *messages);
+PyObject *cwj_compile_error(const tj_messages *messages, PyObject *read);
 PyObject *cwj_compile_warnings(const tj_messages *messages);
 
 /* Issues Python warnings for the warnings among messages. Returns 0, or -1 if a filter turned one into an exception. */

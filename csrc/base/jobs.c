@@ -126,7 +126,7 @@ cwj_job_error(tj_job *job, const char *who)
     if (!tj_job_messages(job, &messages)) {
         error = PyErr_NoMemory();
     } else if (tj_messages_have_error(&messages)) {
-        error = cwj_compile_error(&messages);
+        error = cwj_compile_error(&messages, NULL);
     } else {
         error = plain_error(job, who);
     }

@@ -155,7 +155,9 @@ compile(tj_function *code, const cwj_module_state *state, cwj_environment *envir
     *ns = tj_clock_ns() - *ns;
     Py_END_ALLOW_THREADS
 
-    if (status != TJ_OK) {
+    if (status == TJ_COMPILE_FAILED && tj_messages_have_error(&messages)) {
+        cwj_raise_object(cwj_compile_error(&messages, spec->read));
+    } else if (status != TJ_OK) {
         cwj_raise(spec->who, &error, &messages);
     } else if (cwj_check_extras(spec, code->decl) == 0) {
         result = cwj_warn(&messages);

@@ -183,8 +183,6 @@ int tj_implied_headers(const tj_spec *spec, bool *failed);
 const char *tj_implied_header(int header);
 /* Returns true if the header has a function of that name. */
 bool tj_implied_header_has(int header, const char *name);
-/* Returns true if an operand has a type that the header supports. */
-bool tj_implied_header_fits(int header, const tj_spec *spec);
 
 /* ---- emit_tables.c ------------------------------------------------------------ */
 

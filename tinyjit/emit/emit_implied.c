@@ -39,7 +39,8 @@ static bool records_have(const tj_spec *spec, int header)
                                      : strstr(spec->records, "npy_complex") != NULL);
 }
 
-bool tj_implied_header_fits(int header, const tj_spec *spec)
+/* Returns true if an operand has a type that the header supports. */
+static bool fits(int header, const tj_spec *spec)
 {
     if (records_have(spec, header))
         return true;
@@ -83,7 +84,7 @@ static void look(use *this, const tj_piece *piece, bool is_header)
 static bool is_implied(const tj_spec *spec, int header, bool *failed)
 {
     use this = {.names = implied[header].names};
-    if (!tj_implied_header_fits(header, spec))
+    if (!fits(header, spec))
         return false;
     look(&this, &spec->header, true);
     look(&this, &spec->validate, false);

@@ -256,7 +256,6 @@ tj_status tj_define(tj_environment *environment, const tj_spec *spec, tj_functio
 done:
     for (int i = 0; i < count_pieces(spec); i++)
         tj_messages_locate(messages, piece_at(spec, i));
-    tj_messages_hint(spec, messages);
     tj_names_free(names);
     if (status != TJ_OK)
         tj_function_clear(function);

@@ -194,43 +194,6 @@ static void give_line(tj_message *message, tj_stretch line, tj_messages *message
         set_columns(message, line);
 }
 
-/* Keywords that libtcc treats as unknown names, so that it complains about the next token. */
-static const char *const unsupported[] = {
-    "__int128",   "__int128_t", "__uint128_t", "_Float16",   "_Float32",    "_Float64",
-    "_Float128",  "__float128", "_Decimal32",  "_Decimal64", "_Decimal128", "_Complex",
-    "_Imaginary", "_BitInt",    "__auto_type", "__m128",     "__m128d",     "__m128i",
-    "__m256",     "__m256d",    "__m256i",     NULL,
-};
-
-static bool has_word(tj_stretch line, const char *word)
-{
-    return find_token(line, (tj_stretch){word, strlen(word)}).count > 0;
-}
-
-/* Returns the replacement of the word in this package, or "". */
-static const char *instead_of(const char *word)
-{
-    return strstr(word, "omplex") ? ": complex numbers are npy_complex64 and npy_complex128, with "
-                                    "the functions of <complex.h>"
-           : !strcmp(word, "_Float16") ? ": float16 is cwj_half, with those of <numpy/halffloat.h>"
-                                       : "";
-}
-
-static void add_unsupported_hint(tj_message *message, tj_stretch line)
-{
-    bool macro = has_word(line, "complex") && (has_word(line, "double") || has_word(line, "float"));
-    for (size_t i = 0; unsupported[i]; i++) {
-        if (!has_word(line, unsupported[i]) && !(macro && !strcmp(unsupported[i], "_Complex")))
-            continue;
-        tj_text hint = {0};
-        tj_text_printf(&hint, "libtcc does not support %s%s", unsupported[i],
-                       instead_of(unsupported[i]));
-        tj_message_add_hint(message, &hint);
-        tj_text_clear(&hint);
-        return;
-    }
-}
-
 static void locate(tj_message *message, const tj_piece *piece, tj_messages *messages)
 {
     if (message->line <= 0 || message->source)
@@ -244,10 +207,8 @@ static void locate(tj_message *message, const tj_piece *piece, tj_messages *mess
     tj_free(message->file); /* it may have been truncated */
     message->file = file;
     give_line(message, line, messages);
-    if (message->is_error) {
-        add_unsupported_hint(message, line);
+    if (message->is_error)
         tj_message_hint(message, piece);
-    }
 }
 
 void tj_messages_locate(tj_messages *messages, const tj_piece *piece)

@@ -95,16 +95,6 @@ static void test_locate(void)
     locate_one("\"abc", 1, "missing terminating ' character", "\"abc", 0, 0);
 }
 
-static void test_unsupported_hint(void)
-{
-    const char *source = "__int128 x;";
-    tj_messages messages = {0};
-    tj_messages_add(&messages, true, "<x>", 1, "';' expected (got 'x')");
-    tj_messages_locate(&messages, &(tj_piece){"<x>", source, strlen(source)});
-    CHECK_HAS(messages.items[0].text, "libtcc does not support __int128");
-    tj_messages_clear(&messages);
-}
-
 static void diagnose_one(const char *line, bool is_error, const char *file, int number,
                          const char *text)
 {
@@ -141,7 +131,6 @@ int main(void)
     RUN(test_map);
     RUN(test_overflow);
     RUN(test_locate);
-    RUN(test_unsupported_hint);
     RUN(test_diagnose);
     return check_report();
 }
