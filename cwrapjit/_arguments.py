@@ -451,8 +451,12 @@ def _typesets(
 ) -> tuple[str | None, list[_Set]]:
     """Returns the text of the structs of dtypes, and the type sets."""
     read, sets = None, given.get("Ccode_slice_eval")
-    if not isinstance(sets, dict) or not sets:
-        raise _refuse_sets(who, given)
+    if not isinstance(sets, dict):
+        got = type_of(sets) if "Ccode_slice_eval" in given else "absent"
+        wanted = 'a dict of types and C texts, such as {np.float64: "..."}'
+        raise TypeError(f"{who}: Ccode_slice_eval must be {wanted}, not {got}")
+    if not sets:
+        raise ValueError(f"{who}: Ccode_slice_eval is empty: no type set at all")
     found: list[_Set] = []
     # Copied, as NumPy may run Python code on a key. Without memory, CPython 3.11 crashes in items().
     for key, body in zip([*sets], [*sets.values()], strict=True):
@@ -478,15 +482,6 @@ def _typesets(
                 )
         found.append(new)
     return read.records.text if read is not None and read.records is not None else None, found
-
-
-def _refuse_sets(who: str, given: dict[str, Any]) -> Exception:
-    sets = given.get("Ccode_slice_eval")
-    if isinstance(sets, dict):
-        return ValueError(f"{who}: Ccode_slice_eval is empty: no type set at all")
-    got = type_of(sets) if "Ccode_slice_eval" in given else "absent"
-    wanted = 'a dict of types and C texts, such as {np.float64: "..."}'
-    return TypeError(f"{who}: Ccode_slice_eval must be {wanted}, not {got}")
 
 
 # ---- extra arguments -------------------------------------------------------------------------------

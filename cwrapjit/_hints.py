@@ -62,6 +62,10 @@ _UNSUPPORTED = (
     "__int128 __int128_t __uint128_t _Float16 _Float32 _Float64 _Float128 __float128 _Decimal32 _Decimal64 "
     "_Decimal128 _Complex _Imaginary _BitInt __auto_type __m128 __m128d __m128i __m256 __m256d __m256i"
 ).split()
+_INSTEAD = {
+    "_Complex": ": complex numbers are npy_complex64 and npy_complex128, with the functions of <complex.h>",
+    "_Float16": ": float16 is cwj_half, with those of <numpy/halffloat.h>",
+}
 _NO_TEXT = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//.*')  # of C's own words
 # As tj_value_prefixes in tinyjit/read/vocabulary.c.
 _PREFIXES = re.compile(
@@ -85,14 +89,7 @@ def _unsupported(source: str) -> str:
         words.add("_Complex")
     for word in _UNSUPPORTED:
         if word in words:
-            instead = (
-                ": complex numbers are npy_complex64 and npy_complex128, with the functions of <complex.h>"
-                if "omplex" in word
-                else ": float16 is cwj_half, with those of <numpy/halffloat.h>"
-                if word == "_Float16"
-                else ""
-            )
-            return f"libtcc does not support {word}{instead}"
+            return f"libtcc does not support {word}{_INSTEAD.get(word, '')}"
     return ""
 
 
@@ -160,14 +157,9 @@ def _for_snippet(text: str, source: str, read: Any) -> str:
     dims = {name: len(shape) for name, _, shape in read[1]}
     name = _name(text, _CALLED) or ("' undeclared" in text and _name(text, "'"))
     used = _name(text, "macro 'item__")
-    hint = (
-        _for_name(name, dims)
-        if name
-        else _indices(used, dims[used])
-        if used in dims
-        else _for_use(text, source, read[1])
-    )
-    return hint or _for_numbers(text, read)
+    if used in dims:
+        return _indices(used, dims[used])
+    return (_for_name(name, dims) if name else _for_use(text, source, read[1])) or _for_numbers(text, read)
 
 
 def add_hints(message: tuple[bytes, bytes, int, bytes | None, int, int], read: Any) -> Any:

@@ -63,13 +63,6 @@ done:
     return found;
 }
 
-/* Returns the command line of the package ziglang, or None; a new reference. */
-static PyObject *
-zig_command(void)
-{
-    return cwj_ask_python("cwrapjit._paths", "zig", "()");
-}
-
 static int
 try_all(PyObject *key, tj_compiler *compiler, PyObject **problem)
 {
@@ -83,7 +76,7 @@ try_all(PyObject *key, tj_compiler *compiler, PyObject **problem)
         found = try_command(Py_None, path, compiler, problem);
     }
     if (found == 0) {
-        PyObject *zig = zig_command();
+        PyObject *zig = cwj_ask_python("cwrapjit._paths", "zig", "()"); /* or None */
         found = zig == NULL ? -1 : zig == Py_None ? 0 : try_command(zig, path, compiler, problem);
         Py_XDECREF(zig);
     }

@@ -280,15 +280,9 @@ done:
 /* ---- without a module ---------------------------------------------------- */
 
 const char cwj_function_doc[] =
-    "function(name, docstring='', args_input=(), prototype_input=(), prototype_output=...,\n"
-    "         Ccode_slice_eval=..., Ccode_validate=None, Ccode_cookie_struct='',\n"
-    "         Ccode_cookie_cleanup='', extra_args=(), *, header='', sources=(), include_dirs=(),\n"
-    "         define_macros=(), libraries=(), library_dirs=(), signature=None, args_inout=(),\n"
-    "         args_shared=(), output_dims=None, windows=None, border=None, cval=None,\n"
-    "         axes=None, window_steps=None, optimize=None, fastmath=None, math=None, debug=None,\n"
-    "         threads=None, unordered=None, inplace=None, gil=None, cast=None, copies=None,\n"
-    "         cookie=None,\n"
-    "         identity=None, associative=None, c_function=None)\n"
+    "function(name, " CWJ_POSITIONAL_DOC ", *, header='',\n"
+    "         sources=(), include_dirs=(), define_macros=(), libraries=(), library_dirs=(),\n"
+    "         " CWJ_BY_KEYWORD_DOC ")\n"
     "--\n\n"
     "Compile a broadcasting function that belongs to no module.\n\n"
     "Takes what module.function() takes, and what module() takes for the C side: header, sources,\n"

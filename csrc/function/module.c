@@ -156,15 +156,8 @@ refuse_own_names(PyObject *module_name, PyObject *function)
 
 PyDoc_STRVAR(
     function_doc,
-    "function($self, /, name, docstring='', args_input=(), prototype_input=(),\n"
-    "         prototype_output=..., Ccode_slice_eval=..., Ccode_validate=None,\n"
-    "         Ccode_cookie_struct='', Ccode_cookie_cleanup='', extra_args=(), *, signature=None,\n"
-    "         args_inout=(), args_shared=(), output_dims=None, windows=None, border=None,\n"
-    "         cval=None, axes=None, window_steps=None, optimize=None, fastmath=None,\n"
-    "         math=None, debug=None, threads=None, unordered=None, inplace=None, gil=None, "
-    "cast=None,\n"
-    "         copies=None, cookie=None,\n"
-    "         identity=None, associative=None, c_function=None)\n"
+    "function($self, /, name, " CWJ_POSITIONAL_DOC ", *,\n"
+    "         " CWJ_BY_KEYWORD_DOC ")\n"
     "--\n\n"
     "Compile a broadcasting function and make it an attribute of the module.\n\n"
     "args_input, prototype_input and prototype_output (required) say which arguments there are "
@@ -283,10 +276,7 @@ module_dealloc(PyObject *self)
 PyDoc_STRVAR(
     module_doc,
     "module(name, docstring='', header='', *, sources=(), include_dirs=(), define_macros=(),\n"
-    "       libraries=(), library_dirs=(), optimize=None, fastmath=None, math=None,\n"
-    "       debug=None, threads=None, unordered=None, inplace=None, gil=None, cast=None, "
-    "copies=None,\n"
-    "       cookie=None)\n"
+    "       libraries=(), library_dirs=(), " CWJ_OPTIONS_DOC ")\n"
     "--\n\n"
     "A module whose functions are compiled in memory: see function().\n\n"
     "header is C text that all functions see; sources are C files that are compiled once for the\n"

@@ -21,6 +21,11 @@
     X(inplace, inplace, parse_inplace, PyBool_FromLong)                                 \
     X(gil, gil, parse_gil, PyBool_FromLong) /* unset: kept where a snippet needs it */
 
+/* The same for docstrings. */
+#define CWJ_OPTIONS_DOC                                                    \
+    "optimize=None, fastmath=None, math=None, debug=None, threads=None,\n" \
+    "         unordered=None, inplace=None, gil=None, cast=None, copies=None, cookie=None"
+
 /* Each member is CWJ_UNSET until it is set. */
 enum {
     CWJ_UNSET = -1

@@ -31,6 +31,17 @@
     X(associative)        \
     X(c_function)
 
+/* The same for docstrings, with the options. */
+#define CWJ_POSITIONAL_DOC                                                          \
+    "docstring='', args_input=(), prototype_input=(), prototype_output=...,\n"      \
+    "         Ccode_slice_eval=..., Ccode_validate=None, Ccode_cookie_struct='',\n" \
+    "         Ccode_cookie_cleanup='', extra_args=()"
+#define CWJ_BY_KEYWORD_DOC                                                           \
+    "signature=None, args_inout=(), args_shared=(), output_dims=None,\n"             \
+    "         windows=None, border=None, cval=None, axes=None, window_steps=None,\n" \
+    "         " CWJ_OPTIONS_DOC ",\n"                                                \
+    "         identity=None, associative=None, c_function=None"
+
 /* All arguments, borrowed; NULL: missing. */
 typedef struct cwj_arguments {
     PyObject *name;
