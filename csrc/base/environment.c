@@ -130,8 +130,7 @@ static int
 uses_libm(const cwj_module_state *state, PyObject *math)
 {
     if (cwj_given(math)) {
-        return PyUnicode_Check(math) &&
-               PyUnicode_CompareWithASCIIString(math, "libm") == 0;
+        return PyUnicode_Check(math) && PyUnicode_CompareWithASCIIString(math, "libm") == 0;
     }
     int chosen = cwj_config_number(state->config, CWJ_SETTING_MATH);
     return chosen < 0 ? -1 : chosen == CWJ_MATH_LIBM;
