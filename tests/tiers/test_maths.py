@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import io
+import itertools
 import pathlib
 import pickle
 import platform
@@ -101,6 +102,28 @@ def test_both_tiers_have_the_same_bits_for_each_length(name: str, arity: int, ki
     assert bits(fast(*(each[::-3] for each in x))) == bits(slow(*x)[::-3])
     alone = [np.asarray(fast(*(each[k] for each in x)), x[0].dtype) for k in range(20, 40)]
     assert bits(np.array(alone)) == bits(slow(*x)[20:40])
+
+
+def flags(f: Any, *x: Any) -> set[str]:
+    raised = set()
+    with np.errstate(all="call", under="ignore", call=lambda kind, _: raised.add(kind)):
+        f.ufunc(*x)
+    return raised
+
+
+@pytest.mark.row("M02")
+@pytest.mark.parametrize("name, arity, kind", OURS, ids=[name for name, *_ in OURS])
+def test_calls_with_one_number_have_the_bits_and_flags_of_vectors(name: str, arity: int, kind: str) -> None:
+    """Calls of the tcc tier and, under a condition, of gcc's loops, for special values and others."""
+    vectors, ones = (define(calls(name, arity, kind), optimize) for optimize in ("eager", "off"))
+    text = calls(name, arity, kind).replace("return", "if (x == 99) return x; return")
+    under_condition = define(text)
+    for x in itertools.product(numbers(kind)[:20], repeat=arity):
+        wanted = flags(vectors, *(np.full(9, each) for each in x))
+        assert wanted <= {"invalid value", "divide by zero", "overflow"}
+        assert flags(ones, *x) == flags(under_condition, *(np.full(9, each) for each in x)) == wanted, x
+    x = arguments(kind, arity)
+    assert bits(under_condition(*x)) == bits(vectors(*x))
 
 
 DIGESTS = """

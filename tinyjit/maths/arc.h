@@ -4,7 +4,6 @@
 #pragma once
 
 #include "common.h"
-#include "hyperbolic.h"
 
 /* (atan(t) - t) / t for z = t^2, t <= sqrt(2) - 1 */
 TJV_INLINE tjv_double tjv_atan_rest(tjv_double z)

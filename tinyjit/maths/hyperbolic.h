@@ -143,7 +143,9 @@ TJV_INLINE tjv_double tjv_acosh_near(tjv_double x)
     tjv_double less = x - 1.0; /* exact, where that matters */
     tjv_pair more = tjv_ordered_sum(x, tjv_all(1.0)), product = tjv_two_product(less, more.h);
     tjv_pair root = tjv_root((tjv_pair){product.h, tjv_fma(less, more.l, product.l)});
-    return tjv_log_sum(tjv_ordered_sum(x, root.h), root.l);
+    tjv_pair sum = tjv_ordered_sum(x, root.h);
+    tjv_log_reduced z = tjv_log_reduce(sum.h);
+    return tjv_log_with(z, (sum.l + root.l) * z.power);
 }
 
 TJV_INLINE tjv_long tjv_acosh_is_special(tjv_double x)

@@ -111,18 +111,23 @@ TJV_LOG_FUNCTION(log)
 TJV_LOG_FUNCTION(log2)
 TJV_LOG_FUNCTION(log10)
 
+/* k ln 2 + log(1 + f + low), for a low part that is small beside f. */
+TJV_INLINE tjv_double tjv_log_with(tjv_log_reduced z, tjv_double low)
+{
+    tjv_pair y = tjv_log_pair(z);
+    /* 1 / (1 + f), nearly */
+    tjv_double slope = tjv_fma(-z.f, tjv_fma(-z.f, 1.0 - z.f, tjv_all(1.0)), tjv_all(1.0));
+    return y.h + tjv_fma(low, slope, y.l);
+}
+
 /* log(u.h + u.l + least), for u.h above 0 and below 2^1000, and least about as small as u.l. */
 TJV_INLINE tjv_double tjv_log_sum(tjv_pair u, tjv_double least)
 {
     tjv_log_reduced z = tjv_log_reduce(u.h);
     tjv_pair f = tjv_ordered_sum(z.f, u.l * z.power);
-    f.l = tjv_fma(least, z.power, f.l);
     z.f = f.h;
     z.sum = 2.0 + f.h;
-    tjv_pair y = tjv_log_pair(z);
-    /* 1 / (1 + f), nearly */
-    tjv_double slope = tjv_fma(-f.h, tjv_fma(-f.h, 1.0 - f.h, tjv_all(1.0)), tjv_all(1.0));
-    return y.h + tjv_fma(f.l, slope, y.l);
+    return tjv_log_with(z, tjv_fma(least, z.power, f.l));
 }
 
 TJV_INLINE tjv_double tjv_log1p_near(tjv_double x)

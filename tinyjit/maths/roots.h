@@ -2,9 +2,6 @@
 #pragma once
 
 #include "common.h"
-#include "exp.h"
-#include "hyperbolic.h"
-#include "log.h"
 
 /* a and 1 / cbrt(a), nearly, for x = a 8^q, a from 1 to 8, and q + 341 in the last bits of shifted. */
 typedef struct {
