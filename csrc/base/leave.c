@@ -199,7 +199,8 @@ look(unsigned long long now, unsigned long long *calls, bool *busy)
     note_presses(now);
     bool none = __atomic_load_n(&cwj_deadlines, __ATOMIC_RELAXED) == 0;
     for (cwj_thread *each = watch.threads; each != NULL; each = each->next) {
-        each->deadline = none ? (cwj_deadline){0} : each->deadline; /* whose block ended elsewhere */
+        each->deadline =
+            none ? (cwj_deadline){0} : each->deadline; /* whose block ended elsewhere */
         *calls += __atomic_load_n(&each->exits.count, __ATOMIC_RELAXED);
         if (!each->alive || (serial_of(each) == 0 && each->deadline.at == 0)) {
             continue;
@@ -429,13 +430,14 @@ text_of_reason(cwj_reason reason)
             "the C code was left after Ctrl-C, and memory that it had allocated is lost");
     }
     PyObject *seconds = PyFloat_FromDouble(cwj_this_thread->deadline.seconds);
-    PyObject *text = seconds == NULL ? NULL
-                                     : PyUnicode_FromFormat(
-                                           reason == CWJ_KEPT_BY_DEADLINE
-                                               ? "the deadline of %S s was over before the C code had run"
-                                               : "the C code was left at the deadline of %S s, and "
-                                                 "memory that it had allocated is lost",
-                                           seconds);
+    PyObject *text =
+        seconds == NULL
+            ? NULL
+            : PyUnicode_FromFormat(reason == CWJ_KEPT_BY_DEADLINE
+                                       ? "the deadline of %S s was over before the C code had run"
+                                       : "the C code was left at the deadline of %S s, and "
+                                         "memory that it had allocated is lost",
+                                   seconds);
     Py_XDECREF(seconds);
     return text;
 }
@@ -452,9 +454,9 @@ cwj_left_raise(const char *who, cwj_left left, PyObject *as_user)
     }
     PyObject *reason = words == NULL ? NULL : text_of_reason(left.reason);
     if (reason != NULL) {
-        cwj_refuse(
-            who, left.reason == CWJ_LEFT_BY_CTRL_C ? PyExc_KeyboardInterrupt : PyExc_TimeoutError,
-            "%U%U", reason, words);
+        cwj_refuse(who,
+                   left.reason == CWJ_LEFT_BY_CTRL_C ? PyExc_KeyboardInterrupt : PyExc_TimeoutError,
+                   "%U%U", reason, words);
         Py_DECREF(reason);
     }
     Py_XDECREF(words);
