@@ -134,7 +134,7 @@ uint64_t tj_maths_find(const tj_environment *environment, int nspecs, const tj_s
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* Emits a function that has no vectors among its types. */
+/* Emits a function that is not always inlined. */
 static void emit_function(size_t i, tj_text *text)
 {
     const char *type = tj_maths_is_float(i) ? "float" : "double", *name = tj_maths_name(i);
