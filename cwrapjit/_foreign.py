@@ -3,6 +3,7 @@ keywords of ufuncs."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,19 @@ _WORDS = {
     "casting": "use cast= in the definition",
     **dict.fromkeys(("order", "signature", "subok"), "convert the result"),
 }
+
+
+def ufunc_name(name: str) -> str:
+    """Returns the name of a function's ufunc. pandas, pint and dask would take one that is called "subtract" or
+    "sub" for NumPy's own, or for an operator."""
+    taken = isinstance(vars(np).get(name), np.ufunc) or hasattr(operator, f"__{name}__")
+    return f"{name}_" if taken else name
+
+
+def ufunc_texts(function: Any, name: str) -> tuple[bytes, bytes]:
+    """Returns the name and the docstring of f.ufunc, for C."""
+    doc = getattr(function, "__doc__", None)
+    return ufunc_name(name).encode(), doc.encode("utf-8", "replace") if isinstance(doc, str) else b""
 
 
 def plain(who: str, name: str, value: Any) -> Any:

@@ -253,12 +253,13 @@ fill_loops(cwj_function_object *self, const parts *block)
     }
 }
 
-/* Returns the memory of a block, filled; NULL with MemoryError set. */
+/* Returns the memory of a block, filled; NULL with MemoryError set. texts: the name and the docstring, as bytes. */
 static char *
-make_block(cwj_function_object *self, parts *block, PyObject *doc)
+make_block(cwj_function_object *self, parts *block, PyObject *texts)
 {
     const cwj_function_decl *decl = self->runtime.decl;
-    size_t name_length = strlen(decl->name), doc_length = (size_t)PyBytes_GET_SIZE(doc);
+    PyObject *name = PyTuple_GET_ITEM(texts, 0), *doc = PyTuple_GET_ITEM(texts, 1);
+    size_t name_length = (size_t)PyBytes_GET_SIZE(name), doc_length = (size_t)PyBytes_GET_SIZE(doc);
     char *memory = PyArray_malloc(lay_out(block, NULL, decl, name_length, doc_length));
     if (memory == NULL) {
         PyErr_NoMemory();
@@ -266,26 +267,12 @@ make_block(cwj_function_object *self, parts *block, PyObject *doc)
     }
     lay_out(block, memory, decl, name_length, doc_length);
     fill_loops(self, block);
-    memcpy(block->name, decl->name, name_length + 1);
+    memcpy(block->name, PyBytes_AS_STRING(name), name_length + 1);
     memcpy(block->doc, PyBytes_AS_STRING(doc), doc_length + 1);
     return memory;
 }
 
 /* ---- creating the ufunc ----------------------------------------------------------- */
-
-/* Returns the function's present docstring in UTF-8: a new reference to bytes. */
-static PyObject *
-take_doc(PyObject *self)
-{
-    PyObject *doc = PyObject_GetAttrString(self, "__doc__"), *bytes = NULL;
-    if (doc == NULL && !cwj_clear_expected(PyExc_AttributeError, NULL)) {
-        return NULL;
-    }
-    bytes = doc != NULL && PyUnicode_Check(doc) ? PyUnicode_AsEncodedString(doc, "utf-8", "replace")
-                                                : PyBytes_FromString("");
-    Py_XDECREF(doc);
-    return bytes;
-}
 
 static int
 identity_of(const cwj_spec *spec)
@@ -318,19 +305,21 @@ make_ufunc(cwj_function_object *self, const parts *block, char *memory, const ch
 static PyObject *
 build(cwj_function_object *self)
 {
-    PyObject *ufunc = NULL, *doc = take_doc((PyObject *)self), *signature = NULL;
+    PyObject *ufunc = NULL, *signature = NULL;
+    PyObject *texts = cwj_ask_python("cwrapjit._foreign", "ufunc_texts", "(Os)", self,
+                                     self->runtime.decl->name);
     parts block;
-    if (self->runtime.has_core) {
+    if (texts != NULL && self->runtime.has_core) {
         signature = cwj_ask_python("cwrapjit._ufunc", "signature", "(O)",
                                    PyTuple_GET_ITEM(self->spec->read, 1));
     }
-    if (doc != NULL && (signature != NULL || !self->runtime.has_core)) {
+    if (texts != NULL && (signature != NULL || !self->runtime.has_core)) {
         const char *text = signature == NULL ? NULL : PyBytes_AS_STRING(signature);
-        char *memory = make_block(self, &block, doc);
+        char *memory = make_block(self, &block, texts);
         ufunc = memory == NULL ? NULL : make_ufunc(self, &block, memory, text);
     }
     Py_XDECREF(signature);
-    Py_XDECREF(doc);
+    Py_XDECREF(texts);
     return ufunc;
 }
 
