@@ -1,11 +1,12 @@
 /* numbers.h: converts Python numbers to C numbers, by the same rule for all front ends.
  *
  * Python's own numbers are weak: bool, int, float, complex and derived types become any type of their kind or of a
- * wider kind. An int that the type cannot represent exactly raises OverflowError; floats are rounded, and become
- * infinite with NumPy's warning.
+ * wider kind. Floating-point types round ints, as NumPy does. An int out of the type's range raises OverflowError;
+ * floats become infinite with NumPy's warning.
  *
- * NumPy's scalars and arrays without dims are strong: their dtype must cast safely. Those that are integers count as
- * Python ints instead, by their value. Everything else raises TypeError.
+ * NumPy's scalars and arrays without dims are strong: their dtype must cast safely. Those that are integers count by
+ * their value instead, which no type may change but those to which all integers cast safely: float64 and wider ones
+ * round. Everything else raises TypeError.
  *
  * The calls of functions include this file, and m.write() embeds its text. */
 #pragma once
@@ -23,7 +24,7 @@ typedef enum cwj_fit {
     CWJ_FIT_ERROR = -1, /* an exception is set */
     CWJ_FITS,           /* the value was stored */
     CWJ_FITS_BY_NUMPY,  /* NumPy must store it, because it may warn of infinity */
-    CWJ_NO_SUCH_VALUE,  /* an int that the type cannot represent: OverflowError */
+    CWJ_NO_SUCH_VALUE,  /* an int out of range, or that must be exact and is not: OverflowError */
     CWJ_NO_SUCH_KIND    /* TypeError */
 } cwj_fit;
 
@@ -140,29 +141,7 @@ cwj_store_integer(long long value, int type_num, void *target)
 }
 #undef CWJ_STORE_INTEGER
 
-/* Returns true if a floating-point type can represent an integral value exactly. */
-static inline int
-cwj_is_exact(double value, int type_num)
-{
-    switch (type_num) {
-    case NPY_HALF: {
-        if (value < -65504 || value > 65504) {
-            return 0;
-        }
-        long wide = (long)value;
-        return wide == 0 || labs(wide / (wide & -wide)) < 1L << 11; /* significant bits */
-    }
-    case NPY_FLOAT:
-    case NPY_CFLOAT:
-        return !cwj_leaves_float(value) && (double)(float)value == value;
-    default:
-        return 1;
-    }
-}
-
 /* ---- Python numbers ---------------------------------------------------- */
-
-#define CWJ_EXACT_IN_DOUBLE (1LL << 53)
 
 /* Stores an int above the range of long long in an integer type; only the largest type can hold it. */
 static inline cwj_fit
@@ -181,30 +160,30 @@ cwj_store_large_integer(PyObject *number, int type_num, void *target)
     return CWJ_FITS;
 }
 
-/* Stores any int as a floating-point or complex type, from two parts: a double, and the remainder,
- * which a long double may hold. PyLong_Type's own subtraction calls no method of a subclass. */
+/* Stores the double nearest to an int as a floating-point or complex type, unless it would become infinite. */
 static inline cwj_fit
-cwj_store_large_real(PyObject *number, int type_num, void *target)
+cwj_store_rounded(double value, int type_num, void *target)
 {
-    int overflow = 0, exact;
-    double value = PyLong_AsDouble(number);
-    PyObject *near = PyErr_Occurred() ? NULL : PyLong_FromDouble(value);
-    PyObject *left = near == NULL ? NULL : PyLong_Type.tp_as_number->nb_subtract(number, near);
-    long long rest = left == NULL ? 1 : PyLong_AsLongLongAndOverflow(left, &overflow);
-    npy_longdouble wide[2] = {(npy_longdouble)value + (npy_longdouble)rest, 0};
-    Py_XDECREF(near);
-    Py_XDECREF(left);
-    PyErr_Clear(); /* OverflowError: no Python code runs for an int */
-    if (left == NULL || overflow != 0) {
+    int is_single = type_num == NPY_FLOAT || type_num == NPY_CFLOAT;
+    double infinite = type_num == NPY_HALF ? 65520.0 : 0x1.ffffffp127;
+    if ((is_single || type_num == NPY_HALF) && (value >= infinite || value <= -infinite)) {
         return CWJ_NO_SUCH_VALUE;
     }
-    if (type_num == NPY_LONGDOUBLE || type_num == NPY_CLONGDOUBLE) {
-        exact = wide[0] - (npy_longdouble)value == (npy_longdouble)rest;
-        memcpy(target, wide, type_num == NPY_LONGDOUBLE ? sizeof(wide[0]) : sizeof(wide));
-        return exact ? CWJ_FITS : CWJ_NO_SUCH_VALUE;
-    }
-    exact = rest == 0 && cwj_is_exact(value, type_num);
-    return exact ? cwj_store_real(value, type_num, target) : CWJ_NO_SUCH_VALUE;
+    return cwj_store_real(value, type_num, target);
+}
+
+/* Stores any int as a (complex) long double. Hexadecimal digits are quick, and Python writes any number of them. */
+static inline cwj_fit
+cwj_store_wide(PyObject *number, int type_num, void *target)
+{
+    PyObject *digits = PyNumber_ToBase(number, 16);
+    const char *text = digits == NULL ? NULL : PyUnicode_AsUTF8(digits);
+    npy_longdouble wide[2] = {text == NULL ? 0 : strtold(text, NULL), 0};
+    int is_finite = text != NULL && wide[0] >= -LDBL_MAX && wide[0] <= LDBL_MAX;
+    Py_XDECREF(digits);
+    PyErr_Clear(); /* there is no memory for the digits */
+    memcpy(target, wide, type_num == NPY_LONGDOUBLE ? sizeof(wide[0]) : sizeof(wide));
+    return is_finite ? CWJ_FITS : CWJ_NO_SUCH_VALUE;
 }
 
 static inline cwj_fit
@@ -218,11 +197,15 @@ cwj_store_int(PyObject *number, int type_num, void *target)
         }
         return cwj_store_integer(value, type_num, target) ? CWJ_FITS : CWJ_NO_SUCH_VALUE;
     }
-    if (overflow != 0 || value > CWJ_EXACT_IN_DOUBLE || value < -CWJ_EXACT_IN_DOUBLE) {
-        return cwj_store_large_real(number, type_num, target);
+    if (type_num == NPY_LONGDOUBLE || type_num == NPY_CLONGDOUBLE) {
+        return cwj_store_wide(number, type_num, target);
     }
-    return cwj_is_exact((double)value, type_num) ? cwj_store_real((double)value, type_num, target)
-                                                 : CWJ_NO_SUCH_VALUE;
+    double nearest = overflow == 0 ? (double)value : PyLong_AsDouble(number);
+    if (overflow != 0 && PyErr_Occurred()) {
+        PyErr_Clear(); /* OverflowError: no Python code runs for an int */
+        return CWJ_NO_SUCH_VALUE;
+    }
+    return cwj_store_rounded(nearest, type_num, target);
 }
 
 static inline int
@@ -293,6 +276,27 @@ cwj_store_by_numpy(PyObject *number, int type_num, void *target)
 
 /* ---- any number -------------------------------------------------------- */
 
+/* Stores an integer of NumPy's, given as an int, as cwj_store_weak() does, but float16 and float32 must be exact. */
+static inline cwj_fit
+cwj_store_by_value(PyObject *integer, int type_num, void *target)
+{
+    cwj_fit fit = cwj_store_weak(integer, type_num, target);
+    int digits = type_num == NPY_HALF                               ? 11
+                 : type_num == NPY_FLOAT || type_num == NPY_CFLOAT ? FLT_MANT_DIG
+                                                                    : 0;
+    if (digits > 0 && (fit == CWJ_FITS || fit == CWJ_FITS_BY_NUMPY)) {
+        int overflow = 0;
+        long long value = PyLong_AsLongLongAndOverflow(integer, &overflow);
+        unsigned long long bits = overflow != 0 ? PyLong_AsUnsignedLongLongMask(integer)
+                                  : value < 0   ? 0 - (unsigned long long)value
+                                                : (unsigned long long)value;
+        if (bits != 0 && bits / (bits & (0 - bits)) >> digits != 0) {
+            return CWJ_NO_SUCH_VALUE;
+        }
+    }
+    return fit;
+}
+
 /* Stores a scalar whose dtype differs from `to`, if its dtype casts safely or it is an integer. */
 static inline cwj_fit
 cwj_cast_strong(PyObject *scalar, PyArray_Descr *to, void *target)
@@ -319,7 +323,7 @@ cwj_cast_strong(PyObject *scalar, PyArray_Descr *to, void *target)
     if (integer == NULL) {
         return CWJ_FIT_ERROR;
     }
-    cwj_fit fit = cwj_store_weak(integer, to->type_num, target);
+    cwj_fit fit = cwj_store_by_value(integer, to->type_num, target);
     if (fit == CWJ_FITS_BY_NUMPY) {
         fit = cwj_store_by_numpy(integer, to->type_num, target);
     }
@@ -418,6 +422,7 @@ cwj_text_of_no_such_value(PyObject *number, int type_num)
     PyObject *text = NULL, *digits = NULL;
     PyObject *value = PyNumber_Index(number);
     PyArray_Descr *descr = PyArray_DescrFromType(type_num);
+    char unused[CWJ_NUMBER_BYTES];
     if (value == NULL || descr == NULL) {
         goto done;
     }
@@ -429,7 +434,7 @@ cwj_text_of_no_such_value(PyObject *number, int type_num)
     if (digits != NULL) {
         text = PyUnicode_FromFormat(
             "%U is %s %S", digits,
-            PyTypeNum_ISINTEGER(type_num) ? "out of range of" : "not exact in", descr);
+            cwj_store_weak(value, type_num, unused) == CWJ_NO_SUCH_VALUE ? "out of range of" : "not exact in", descr);
     }
 done:
     Py_XDECREF(digits);

@@ -1,8 +1,7 @@
 """Tests how a Python number becomes a C number: one rule for functions, libraries and graphs, in one table.
 
-Python's numbers are weak, as in NumPy, except that an int must keep its value; NumPy rounds ints that a float
-cannot represent. NumPy's scalars and 0-d arrays are strong: their dtype must cast safely. But its integers
-count as Python's ints.
+Python's numbers are weak, as in NumPy. NumPy's scalars and 0-d arrays are strong: their dtype must cast safely.
+But its integers count by their value, which must not change unless their dtype casts safely.
 """
 
 from __future__ import annotations
@@ -37,15 +36,18 @@ def real(dtype: Any) -> Any:
     return dtype.type(0).real.dtype.type
 
 
-def holds(dtype: Any, number: int) -> bool:
-    """Returns whether the type has exactly this value."""
+def fault_of(dtype: Any, value: Any) -> str:
+    """Returns what is wrong with an integer, "" if nothing is."""
+    number = int(value)
     if dtype.kind in "iu":
-        return bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
+        return "" if np.iinfo(dtype).min <= number <= np.iinfo(dtype).max else "out of range of"
     try:
         with np.errstate(over="ignore"):
-            return int(real(dtype)(number)) == number
-    except (OverflowError, ValueError):  # infinite, or too many digits for Python to read
-        return False
+            near = int(real(dtype)(number))
+    except (OverflowError, ValueError):  # infinite, or too many digits for NumPy to read
+        return "out of range of"
+    is_safe = isinstance(value, int) or np.can_cast(value.dtype, dtype, "safe")
+    return "" if is_safe or near == number else "not exact in"
 
 
 def rule(value: Any, dtype: Any) -> Outcome:
@@ -63,9 +65,9 @@ def rule(value: Any, dtype: Any) -> Outcome:
         if not classes or classes[0] > rank:
             return Outcome(error=TypeError, word=type(value).__name__ if type(value) in NUMBERS else "")
         is_int = isinstance(value, int) and not isinstance(value, bool)
-    if is_int and not holds(dtype, int(value)):
+    fault = fault_of(dtype, value) if is_int else ""
+    if fault:
         digits = str(int(value)) if abs(int(value)) < 10**4000 else "so large an int"
-        fault = "out of range of" if dtype.kind in "iu" else "not exact in"
         return Outcome(error=OverflowError, word=f"{digits} is {fault} {dtype}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -291,4 +293,9 @@ def test_functions_are_strict_unless_cast_is_safe() -> None:
     assert f(np.float64(0.5)) == f(np.array(0.5)) == 0.5
     f = wrap(((),), (), {np.float64: COPY % "a"}, cast="safe")
     assert f([2**53 + 1, 1]).tolist() == [2.0**53, 1.0], "as NumPy casts arrays"
-    refuses(OverflowError, lambda: f(np.array(2**53 + 1)), "argument 'a': 9007199254740993 is not exact")
+    for value in np.array(2**53 + 1), np.int64(2**53 + 3), np.uint64(2**64 - 1):
+        assert f(value) == value.astype(float)
+    single = wrap(((),), (), {np.float32: COPY % "a"}, cast="safe")
+    fault = "argument 'a': 16777217 is not exact in float32"
+    refuses(OverflowError, lambda: single(np.array(2**24 + 1)), fault)
+    refuses(OverflowError, lambda: single(np.int32(2**24 + 1)), fault)

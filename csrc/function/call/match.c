@@ -22,50 +22,53 @@ type_equals(const cwj_state *state, const cwj_type *type, PyArray_Descr *descr)
     return type->itemsize == 0 || type->itemsize == state->itemsize;
 }
 
-/* Returns how a Python number fits a type. An object holds any number. */
+/* Returns how an operand's Python number fits a type. An object holds any number. */
 static cwj_fit
-weak_fit(PyObject *value, const cwj_type *type)
+weak_fit(const cwj_state *state, const cwj_type *type)
 {
     _Alignas(CWJ_ALIGN) char unused[CWJ_SCALAR_BYTES];
-    return type->type_num == NPY_OBJECT ? CWJ_FITS : cwj_store_weak(value, type->type_num, unused);
+    return type->type_num == NPY_OBJECT ? CWJ_FITS
+           : is_weakened(state)         ? cwj_store_by_value(state->weak, type->type_num, unused)
+                                        : cwj_store_weak(state->weak, type->type_num, unused);
 }
 
-/* True if the type can hold numbers of value's kind. */
+/* True if the type can hold numbers of this kind. */
 static int
-weak_kind_fits(PyObject *value, const cwj_type *type)
+weak_kind_fits(const cwj_state *state, const cwj_type *type)
 {
-    return weak_fit(value, type) != CWJ_NO_SUCH_KIND;
+    return weak_fit(state, type) != CWJ_NO_SUCH_KIND;
 }
 
-/* True if the type can hold value. An int must be exact; floats are rounded. */
+/* True if the type can hold the number, which may be rounded. */
 static int
-weak_fits(PyObject *value, const cwj_type *type)
+weak_fits(const cwj_state *state, const cwj_type *type)
 {
-    cwj_fit fit = weak_fit(value, type);
+    cwj_fit fit = weak_fit(state, type);
     return fit == CWJ_FITS || fit == CWJ_FITS_BY_NUMPY;
 }
 
-/* True if type is the one that np.asarray(value) would have. */
+/* True if type is the one that np.asarray() would give the number. */
 static int
-weak_default(PyObject *value, const cwj_type *type)
+weak_default(const cwj_state *state, const cwj_type *type)
 {
+    PyObject *value = state->weak;
     int num = PyBool_Check(value)    ? NPY_BOOL
               : PyLong_Check(value)  ? NPY_LONG
               : PyFloat_Check(value) ? NPY_DOUBLE
                                      : NPY_CDOUBLE;
-    return type->type_num == num && weak_fits(value, type);
+    return type->type_num == num && weak_fits(state, type);
 }
 
 /* True if type is the one that np.asarray() of some Python number would have, and can hold value. */
 static int
-weak_among_defaults(PyObject *value, const cwj_type *type)
+weak_among_defaults(const cwj_state *state, const cwj_type *type)
 {
     int num = type->type_num;
     return (num == NPY_BOOL || num == NPY_LONG || num == NPY_DOUBLE || num == NPY_CDOUBLE) &&
-           weak_fits(value, type);
+           weak_fits(state, type);
 }
 
-typedef int weak_rule(PyObject *value, const cwj_type *type);
+typedef int weak_rule(const cwj_state *state, const cwj_type *type);
 
 /* Returns the rule by which the arrays of a call may be cast. */
 static NPY_CASTING
@@ -128,7 +131,7 @@ set_fits(const cwj_frame *frame, int index, weak_rule *rule, NPY_CASTING casting
     for (int k = 0; k < frame->noperands; k++) {
         const cwj_state *state = &frame->states[k];
         PyArray_Descr *descr = descr_in_set(frame, index, k);
-        if (state->weak != NULL ? !rule(state->weak, &types[k])
+        if (state->weak != NULL ? !rule(state, &types[k])
                                 : state->array != NULL && !type_equals(state, &types[k], descr) &&
                                       !converts(frame, k, descr, casting)) {
             return 0;
@@ -339,7 +342,7 @@ refuse_value(const cwj_frame *frame, int index)
     const cwj_type *types = frame->decl->typesets[index].types;
     int k = 0;
     while (frame->states[k].weak == NULL ||
-           weak_fit(frame->states[k].weak, &types[k]) != CWJ_NO_SUCH_VALUE) {
+           weak_fit(&frame->states[k], &types[k]) != CWJ_NO_SUCH_VALUE) {
         k++;
     }
     raise_no_such_value(frame, k, frame->states[k].weak, types[k].type_num);
@@ -492,7 +495,7 @@ convert_weak(cwj_frame *frame, int k, PyArray_Descr *descr)
     return 0;
 }
 
-/* A 0-d integer must keep its value in a cast, others need not. Returns 0, or -1 with an exception set. */
+/* A 0-d integer counts by its value in a cast, others need not. Returns 0, or -1 with an exception set. */
 static int
 check_single(const cwj_frame *frame, int k, int type_num)
 {
@@ -503,7 +506,7 @@ check_single(const cwj_frame *frame, int k, int type_num)
     }
     PyObject *scalar = PyArray_ToScalar(PyArray_DATA(array), array);
     PyObject *number = scalar == NULL ? NULL : PyNumber_Index(scalar);
-    int fits = number != NULL && cwj_store_weak(number, type_num, unused) != CWJ_NO_SUCH_VALUE;
+    int fits = number != NULL && cwj_store_by_value(number, type_num, unused) != CWJ_NO_SUCH_VALUE;
     if (number != NULL && !fits) {
         raise_no_such_value(frame, k, number, type_num);
     }

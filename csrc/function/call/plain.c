@@ -138,7 +138,7 @@ take_plain_number(cwj_state *state, const cwj_operand_decl *operand, const cwj_t
     if (store_number(state->scalar, number, type, descr)) {
         return CWJ_TAKEN_TYPES;
     }
-    int fits = cwj_is_exactly_python_number(number) ? weak_fits(number, type)
+    int fits = cwj_is_exactly_python_number(number) ? weak_fits(state, type)
                                                     : Py_TYPE(number) == descr->typeobj;
     return fits ? CWJ_TAKEN_BY_STEPS : CWJ_TAKEN_NOT;
 }

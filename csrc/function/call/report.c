@@ -119,13 +119,20 @@ text_of_dtype(PyArray_Descr *descr)
     return text;
 }
 
+/* True for an integer of NumPy's that weaken_integers() has made a Python int. */
+static int
+is_weakened(const cwj_state *state)
+{
+    return state->weak != NULL && state->weak == state->owned;
+}
+
 /* Returns the name of operand k's type for messages: "float64", "a Python int". The operand must exist. */
 static PyObject *
 text_of_type(const cwj_frame *frame, int k)
 {
     const cwj_state *state = &frame->states[k];
     PyObject *weak = state->weak;
-    if (weak != NULL && weak == state->owned) { /* an integer of NumPy's, by its value */
+    if (is_weakened(state)) {
         return PyUnicode_FromFormat("the integer %S", weak);
     }
     if (weak != NULL) {
