@@ -557,7 +557,7 @@ class Adapted:
         name: str,
         nargs: int,
         inputs: tuple[int, ...],
-        casts: tuple[Any, ...],
+        weak: tuple[bool, ...],
         given: tuple[int, ...],
         shared: tuple[bool, ...],
         dtypes: tuple[Any, ...],

@@ -24,8 +24,8 @@ _WORDS = {
 
 
 def ufunc_name(name: str) -> str:
-    """Returns the name of a function's ufunc. pandas, pint and dask would take one that is called "subtract" or
-    "sub" for NumPy's own, or for an operator."""
+    """Returns the name of a function's ufunc. Other packages would take one called "subtract" or "sub" for
+    NumPy's own, or for an operator."""
     taken = isinstance(vars(np).get(name), np.ufunc) or hasattr(operator, f"__{name}__")
     return f"{name}_" if taken else name
 

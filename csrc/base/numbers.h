@@ -281,9 +281,9 @@ static inline cwj_fit
 cwj_store_by_value(PyObject *integer, int type_num, void *target)
 {
     cwj_fit fit = cwj_store_weak(integer, type_num, target);
-    int digits = type_num == NPY_HALF                               ? 11
+    int digits = type_num == NPY_HALF                              ? 11
                  : type_num == NPY_FLOAT || type_num == NPY_CFLOAT ? FLT_MANT_DIG
-                                                                    : 0;
+                                                                   : 0;
     if (digits > 0 && (fit == CWJ_FITS || fit == CWJ_FITS_BY_NUMPY)) {
         int overflow = 0;
         long long value = PyLong_AsLongLongAndOverflow(integer, &overflow);
@@ -432,9 +432,11 @@ cwj_text_of_no_such_value(PyObject *number, int type_num)
         digits = PyUnicode_FromString("so large an int");
     }
     if (digits != NULL) {
-        text = PyUnicode_FromFormat(
-            "%U is %s %S", digits,
-            cwj_store_weak(value, type_num, unused) == CWJ_NO_SUCH_VALUE ? "out of range of" : "not exact in", descr);
+        text = PyUnicode_FromFormat("%U is %s %S", digits,
+                                    cwj_store_weak(value, type_num, unused) == CWJ_NO_SUCH_VALUE
+                                        ? "out of range of"
+                                        : "not exact in",
+                                    descr);
     }
 done:
     Py_XDECREF(digits);

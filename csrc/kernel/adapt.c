@@ -40,13 +40,13 @@ typedef struct {
     vectorcallfunc vectorcall;
     PyObject *target; /* owned */
     PyObject *name; /* owned str: "kernel()", starts messages */
-    PyObject *casts; /* owned tuple, one item per input: a dtype, bool, int, or None */
     PyObject *dtypes; /* owned tuple, one per output of the kernel */
     PyObject *outword; /* owned: ("out",) */
     int nargs; /* of a call, with keywords */
     int ninputs, noutputs, nspread;
     int nown; /* number of outputs that are not shared */
     int inputs[MOST_ARGUMENTS];
+    int weak[MOST_ARGUMENTS]; /* 1: the input is a scalar of NumPy's that becomes a Python number */
     int given[MOST_ARGUMENTS]; /* sources of the kernel's outputs; -1: the call makes the output */
     int shared[MOST_ARGUMENTS]; /* 1: the output is an argument of the function */
     int spread[MOST_ARGUMENTS]; /* arguments that take part in broadcasting */
@@ -152,29 +152,6 @@ index_of_call(adapted_object *self, PyObject *const *args, npy_intp size)
 
 /* ---- arguments of the function --------------------------------------------- */
 
-/* Casts a scalar to its parameter's type: a new reference. */
-static PyObject *
-cast_scalar(PyObject *value, PyObject *cast)
-{
-    if (cast == (PyObject *)&PyLong_Type) {
-        return PyNumber_Long(value);
-    }
-    if (cast == (PyObject *)&PyBool_Type) {
-        int truth = PyObject_IsTrue(value);
-        return truth < 0 ? NULL : PyBool_FromLong(truth);
-    }
-    if (!PyArray_IsScalar(value, Generic)) {
-        PyErr_Format(PyExc_TypeError, "wanted a scalar of NumPy's, got %s",
-                     Py_TYPE(value)->tp_name);
-        return NULL;
-    }
-    _Alignas(16) char number[sizeof(npy_clongdouble)]; /* the widest */
-    if (PyArray_CastScalarToCtype(value, number, (PyArray_Descr *)cast) < 0) {
-        return NULL;
-    }
-    return PyArray_Scalar(number, (PyArray_Descr *)cast, NULL);
-}
-
 /* Makes the outputs that the function takes as arguments, with `size` elements. Returns 0 or -1. */
 static int
 make_outputs(const adapted_object *self, call_parts *parts, npy_intp size)
@@ -199,7 +176,6 @@ fill_inputs(adapted_object *self, call_parts *parts, PyObject *const *args, npy_
 {
     for (int k = 0; k < self->ninputs; k++) {
         int from = self->inputs[k];
-        PyObject *cast = PyTuple_GET_ITEM(self->casts, k);
         if (from == INDEX) {
             parts->items[k] = index_of_call(self, args, size);
         } else if (from <= OUTPUT) {
@@ -207,8 +183,8 @@ fill_inputs(adapted_object *self, call_parts *parts, PyObject *const *args, npy_
             parts->items[k] =
                 Py_NewRef(self->given[j] >= 0 ? args[self->given[j]] : parts->made[j]);
         } else {
-            parts->items[k] =
-                cast == Py_None ? Py_NewRef(args[from]) : cast_scalar(args[from], cast);
+            parts->items[k] = self->weak[k] ? PyObject_CallMethod(args[from], "item", NULL)
+                                            : Py_NewRef(args[from]);
         }
         if (parts->items[k] == NULL) {
             return -1;
@@ -354,26 +330,8 @@ read_numbers(PyObject *tuple, int *numbers, int least, int below)
 }
 
 static int
-is_number(PyObject *object)
-{
-    if (!PyArray_DescrCheck(object)) {
-        return 0;
-    }
-    int type_num = ((PyArray_Descr *)object)->type_num;
-    return PyTypeNum_ISNUMBER(type_num) || PyTypeNum_ISBOOL(type_num);
-}
-
-static int
 check_types(const adapted_object *self)
 {
-    for (int k = 0; k < self->ninputs; k++) {
-        PyObject *cast = PyTuple_GET_ITEM(self->casts, k);
-        if (cast != Py_None && cast != (PyObject *)&PyLong_Type &&
-            cast != (PyObject *)&PyBool_Type && !is_number(cast)) {
-            return cwj_refuse_type("Adapted()", "an item of casts", "a dtype, bool, int or None",
-                                   cast);
-        }
-    }
     for (int j = 0; j < self->noutputs; j++) {
         if (!PyArray_DescrCheck(PyTuple_GET_ITEM(self->dtypes, j))) {
             return cwj_refuse_type("Adapted()", "an item of dtypes", "a dtype",
@@ -406,8 +364,8 @@ check_sources(adapted_object *self)
 }
 
 static int
-fill(adapted_object *self, int nargs, PyObject *inputs, PyObject *given, PyObject *shared,
-     PyObject *spread)
+fill(adapted_object *self, int nargs, PyObject *inputs, PyObject *weak, PyObject *given,
+     PyObject *shared, PyObject *spread)
 {
     self->ninputs = read_numbers(inputs, self->inputs, OUTPUT - MOST_ARGUMENTS, nargs);
     self->noutputs = self->ninputs < 0 ? -1 : read_numbers(given, self->given, -1, nargs);
@@ -415,12 +373,13 @@ fill(adapted_object *self, int nargs, PyObject *inputs, PyObject *given, PyObjec
     if (self->nspread < 0) {
         return -1;
     }
-    int nshared = read_numbers(shared, self->shared, 0, 2);
+    int nweak = read_numbers(weak, self->weak, 0, 2);
+    int nshared = nweak < 0 ? -1 : read_numbers(shared, self->shared, 0, 2);
     if (nshared < 0) {
         return -1;
     }
     if (nshared != self->noutputs || PyTuple_GET_SIZE(self->dtypes) != self->noutputs ||
-        PyTuple_GET_SIZE(self->casts) != self->ninputs || self->size >= nargs) {
+        nweak != self->ninputs || self->size >= nargs) {
         PyErr_SetString(PyExc_ValueError, "Adapted(): tuples of other lengths");
         return -1;
     }
@@ -439,7 +398,7 @@ check_target(const adapted_object *self, const cwj_module_state *state)
     return 0;
 }
 
-/* True for kernel(x, y, z) without casts or new outputs: z is the function's out=. */
+/* True for kernel(x, y, z) without weak scalars or new outputs: z is the function's out=. */
 static int
 passes_all(const adapted_object *self)
 {
@@ -447,7 +406,7 @@ passes_all(const adapted_object *self)
                self->form == RETURNS_ONE && self->given[0] == self->ninputs &&
                self->nargs == self->ninputs + 1;
     for (int k = 0; k < self->ninputs; k++) {
-        fits = fits && self->inputs[k] == k && PyTuple_GET_ITEM(self->casts, k) == Py_None;
+        fits = fits && self->inputs[k] == k && !self->weak[k];
     }
     return fits;
 }
@@ -455,12 +414,12 @@ passes_all(const adapted_object *self)
 static PyObject *
 adapted_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"target", "name",   "nargs", "inputs",    "casts", "given", "shared",
-                            "dtypes", "spread", "size",  "tuple_out", "form",  NULL};
-    PyObject *target, *name, *inputs, *casts, *given, *shared, *dtypes, *spread;
+    static char *names[] = {"target", "name",   "nargs", "inputs",    "weak", "given", "shared",
+                            "dtypes", "spread", "size",  "tuple_out", "form", NULL};
+    PyObject *target, *name, *inputs, *weak, *given, *shared, *dtypes, *spread;
     int nargs, size, tuple_out, form;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OUiO!O!O!O!O!O!ipi:Adapted", names, &target,
-                                     &name, &nargs, &PyTuple_Type, &inputs, &PyTuple_Type, &casts,
+                                     &name, &nargs, &PyTuple_Type, &inputs, &PyTuple_Type, &weak,
                                      &PyTuple_Type, &given, &PyTuple_Type, &shared, &PyTuple_Type,
                                      &dtypes, &PyTuple_Type, &spread, &size, &tuple_out, &form)) {
         return NULL;
@@ -472,14 +431,13 @@ adapted_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->vectorcall = adapted_call;
     self->target = Py_NewRef(target);
     self->name = Py_NewRef(name);
-    self->casts = Py_NewRef(casts);
     self->dtypes = Py_NewRef(dtypes);
     self->outword = Py_BuildValue("(N)", PyUnicode_InternFromString("out"));
     self->nargs = nargs;
     self->size = size < 0 ? -1 : size;
     self->tuple_out = tuple_out;
     self->form = form == RETURNS_NONE || form == RETURNS_ONE ? (returned)form : RETURNS_TUPLE;
-    if (self->outword == NULL || fill(self, nargs, inputs, given, shared, spread) < 0 ||
+    if (self->outword == NULL || fill(self, nargs, inputs, weak, given, shared, spread) < 0 ||
         check_target(self, PyType_GetModuleState(type)) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -494,7 +452,6 @@ adapted_traverse(PyObject *op, visitproc visit, void *arg)
     adapted_object *self = (adapted_object *)op;
     Py_VISIT(Py_TYPE(op));
     Py_VISIT(self->target);
-    Py_VISIT(self->casts);
     Py_VISIT(self->dtypes);
     return 0;
 }
@@ -506,7 +463,6 @@ adapted_dealloc(PyObject *op)
     PyObject_GC_UnTrack(op);
     Py_XDECREF(self->target);
     Py_XDECREF(self->name);
-    Py_XDECREF(self->casts);
     Py_XDECREF(self->dtypes);
     Py_XDECREF(self->outword);
     Py_XDECREF((PyObject *)self->index);
@@ -520,7 +476,7 @@ static PyMemberDef adapted_members[] = {
 };
 
 PyDoc_STRVAR(adapted_doc,
-             "Adapted(target, name, nargs, inputs, casts, given, shared, dtypes, spread, size,\n"
+             "Adapted(target, name, nargs, inputs, weak, given, shared, dtypes, spread, size,\n"
              "        tuple_out, form)\n--\n\n"
              "A call of a kernel with arguments of certain types, as a call of its function.\n"
              "Made by cwrapjit/kernels/elementwise.py.");

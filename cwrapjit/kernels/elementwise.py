@@ -17,7 +17,7 @@ from cwrapjit.kernels import ctext
 from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels.numbers import array_of
 from cwrapjit.kernels.parameters import Parameter, check_names, parse, resolve
-from cwrapjit.kernels.scalars import cast, check_type, is_scalar
+from cwrapjit.kernels.scalars import check_type, is_scalar, is_weak
 from cwrapjit.kernels.statement import Shape, Statement
 
 if TYPE_CHECKING:
@@ -300,27 +300,23 @@ class ElementwiseKernel(Travels, Dispatch):
         indexed: bool,
     ) -> Any:
         """Returns the function if it takes the arguments as they are, else an Adapted around it."""
-        casts = [
-            cast(call.values[source], dtype, self._who, each.name)
-            for each, source, dtype in zip(self.in_params, call.sources, dtypes, strict=False)
-        ]
+        values = [call.values[source] for source in call.sources[: self.nin]]
+        weak = [is_weak(each) and each.dtype != dtype for each, dtype in zip(values, dtypes, strict=False)]
         shared = [each.raw for each in self.out_params]
         single = self.nout == 1 and not self.return_tuple
         tuple_out = self.nout - sum(shared) != 1 or (self.return_tuple and not any(shared))
         as_it_is = call.npositional == self.nin and (len(call.values) == self.nin or single)
-        if as_it_is and not (
-            indexed or any(shared) or any(each is not None for each in casts) or self.no_return
-        ):
+        if as_it_is and not (indexed or any(shared) or any(weak) or self.no_return):
             return function
         inputs = [*call.sources[: self.nin], *([-1] if indexed else [])]
         inputs += [-2 - j for j in range(self.nout) if shared[j]]
-        casts += [None] * (len(inputs) - self.nin)
+        weak += [False] * (len(inputs) - self.nin)
         return Adapted(
             function,
             self._who,
             len(call.values),
             tuple(inputs),
-            tuple(casts),
+            tuple(weak),
             tuple(call.sources[self.nin :]),
             tuple(shared),
             tuple(dtypes[self.nin :]),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from cwrapjit._content import Travels, frozen
-from cwrapjit._cwrapjit import Function, count_copy, shares_memory
+from cwrapjit._cwrapjit import Function, count_copy, read_scalar, shares_memory
 from cwrapjit._errors import warn_user
 from cwrapjit._foreign import plain
 from cwrapjit._imports import load
@@ -23,7 +23,7 @@ from cwrapjit.kernels import options as kernel_options
 from cwrapjit.kernels import parameters, plan
 from cwrapjit.kernels.numbers import array_of
 from cwrapjit.kernels.reduction_text import Family, Texts
-from cwrapjit.kernels.scalars import check_type, is_scalar
+from cwrapjit.kernels.scalars import check_type, is_scalar, is_weak
 from cwrapjit.kernels.statement import Shape
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ def _key(arrays: Sequence[Any], nargs: int, axis: Any, keepdims: bool) -> Any:
 
 
 def _number(value: Any, what: str, dtype: np.dtype[Any]) -> np.ndarray:
-    made = np.empty((), dtype)
     try:
-        made[()] = value
-    except (TypeError, ValueError) as error:
+        return np.array(read_scalar(dtype.num, value.item() if is_weak(value) else value), dtype)
+    except TypeError as error:
         raise TypeError(f"{what}: {error}") from None
-    return made
+    except OverflowError as error:
+        raise OverflowError(f"{what}: {error}") from None
 
 
 class ReductionKernel(Travels):
@@ -311,7 +311,7 @@ class ReductionKernel(Travels):
             inputs = values[: self.nin]
             arrays = [*inputs, *self._wholes(inputs, shape), *values[self.nin :]]
             for k, name, each in numbers:
-                arrays[k] = _number(arrays[k], f"{who}: {name!r}", each)
+                arrays[k] = _number(arrays[k], f"{who}: argument {name!r}", each)
             return run(*arrays)
 
         return run_with_more

@@ -50,18 +50,6 @@ def check_type(dtype: np.dtype[Any], who: str, what: str) -> None:
         )
 
 
-def cast(value: Any, dtype: np.dtype[Any], who: str, name: str) -> Any:
-    """Returns what converts a scalar to that type. None: the function does, or it is no scalar."""
-    if isinstance(value, np.generic):
-        if value.dtype.kind not in "biufc":
-            raise TypeError(f"{who}: {name!r} is a scalar of {value.dtype}; wanted a number")
-        if value.dtype.kind == "c" and dtype.kind != "c":
-            raise TypeError(f"{who}: {name!r} is complex, but its type is {dtype}")
-        return None if value.dtype.char == dtype.char else dtype
-    if isinstance(value, complex) and dtype.kind != "c":
-        raise TypeError(f"{who}: {name!r} is complex, but its type is {dtype}")
-    if dtype.kind == "b" and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return bool
-    if dtype.kind in "iu" and isinstance(value, float):
-        return int
-    return None
+def is_weak(value: object) -> bool:
+    """True for numbers of NumPy's. They count as Python's own, by item(): only arrays decide types."""
+    return isinstance(value, np.generic) and value.dtype.kind in "biufc"

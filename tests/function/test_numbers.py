@@ -1,7 +1,7 @@
 """Tests how a Python number becomes a C number: one rule for functions, libraries and graphs, in one table.
 
-Python's numbers are weak, as in NumPy. NumPy's scalars and 0-d arrays are strong: their dtype must cast safely.
-But its integers count by their value, which must not change unless their dtype casts safely.
+Python's numbers are weak, as in NumPy. NumPy's scalars and 0-d arrays are strong: their dtype must cast
+safely. But its integers count by their value, which must not change unless their dtype casts safely.
 """
 
 from __future__ import annotations

@@ -304,9 +304,9 @@ def test_threads_that_change_the_cells(mode: str) -> None:
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("number", [-1, 13, 16, 17, 18, 21, 24, 256, 2**31 - 1])
+@pytest.mark.parametrize("number", [-1, 17, 18, 21, 24, 256, 2**31 - 1])
 def test_filters_of_types_that_are_no_scalars(number: int) -> None:
-    """A filter's result must fit a complex128; clongdouble and objects do not."""
+    """Objects, texts and dates are none."""
     refuses(ValueError, lambda: _cwrapjit.make_filter(number, -1, int, str), f"not for type {number}")
     refuses(ValueError, lambda: _cwrapjit.read_scalar(number, 1), f"not for type {number}")
     assert _cwrapjit.make_filter(number, 1, list, str)(1) == "1"

@@ -118,31 +118,37 @@ def test_index_and_multi_index() -> None:
 @pytest.mark.row("K05")
 @pytest.mark.parametrize("sort", NUMBERS)
 def test_scalars_at_the_limits(sort: str) -> None:
+    """Numbers of NumPy's count as Python's: only arrays decide types."""
     kernel = ElementwiseKernel("T x, T y", "T z", "z = y", "second")
     x, dtype = np.zeros(3, sort), np.dtype(sort)
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        for value in (info.min, info.max, 0, 1, True, 2.75):
-            assert (kernel(x, value) == int(value)).all() and kernel(x, value).dtype == dtype
-        for value in (info.max + 1, info.min - 1, 2**64, -(2**64), float(info.max) * 4, float("inf")):
-            with pytest.raises(OverflowError):
-                kernel(x, value)
-        refuses(ValueError, lambda: kernel(x, float("nan")), "NaN")
-    else:
-        for value in (-1, 2**32, 2**63, -(2**63), 0, 0.5, True, 1e30):
-            assert (kernel(x, value) == dtype.type(value)).all()
-    for number in (
-        np.int8(-3),
-        np.uint16(65535),
-        np.int64(2**40 + 5),
-        np.float32(2.5),
-        np.float64(7),
-        np.bool_(True),
+    rank = next(k for k, kinds in enumerate(("b", "iu", "f")) if dtype.kind in kinds)
+    limits = np.iinfo(dtype if rank == 1 else "i8")
+    for value in (
+        *(False, True, 0, limits.min, limits.max, limits.max + 1, limits.min - 1, -(2**64), 10**400),
+        *(2.75, 1e30, float("inf"), float("nan"), 1j),
+        *(np.bool_(True), np.int8(-3), np.uint16(65535), np.int64(2**40 + 5), np.float32(2.5)),
+        *(np.float64(0.1), np.float64("inf"), np.complex64(1)),
     ):
-        with np.errstate(all="ignore"):
-            assert (kernel(x, number) == np.asarray(number).astype(dtype)).all(), "scalars of NumPy wrap"
-    for number in (1j, np.complex64(1)):
-        refuses(TypeError, lambda number=number: kernel(x, number), "'y' is complex, but its type is")
+        plain = value.item() if isinstance(value, np.generic) else value
+        kind = (bool, int, float, complex).index(type(plain))
+        fits = kind != 1 or limits.min <= plain <= limits.max if rank == 1 else plain != 10**400
+        if kind > rank:
+            words = "second(): no type set fits", "'y' is a "
+            refuses(TypeError, lambda value=value: kernel(x, value), *words)
+        elif not fits:
+            words = "second(): argument 'y': ", f"is out of range of {dtype}"
+            refuses(OverflowError, lambda value=value: kernel(x, value), *words)
+        else:
+            got = kernel(x, value)
+            np.testing.assert_array_equal(got, np.full(3, np.asarray(plain).astype(dtype)))
+            assert got.dtype == dtype
+    if rank == 1:
+        fixed = ElementwiseKernel(f"T x, {dtype} n", "T z", "z = x + n", "shifted", cast="no")
+        assert fixed(np.ones(2), np.int64(3)).tolist() == [4, 4]
+        for number in (np.float32(2.9), float("nan"), float("inf")):
+            words = "shifted(): no type set fits", "'n' is a Python float"
+            refuses(TypeError, lambda number=number: fixed(np.ones(2), number), *words)
+    refuses(TypeError, lambda: kernel(x, np.datetime64(5, "s")), "second(): ", "'y' is ")
 
 
 @pytest.mark.row("K05")
@@ -294,8 +300,9 @@ def test_numbers_of_subclasses() -> None:
 
     for sort in ("f4", "f8", "i4"):
         x = np.zeros(2, sort)
-        assert DIFF(x, Float(2)).tolist() == [4, 4] and DIFF(x, Three.IS).tolist() == [9, 9]
-        assert DIFF(x, Float(2)).dtype == DIFF(x, Three.IS).dtype == sort
+        assert DIFF(x, Three.IS).tolist() == [9, 9] and DIFF(x, Three.IS).dtype == sort
+        if sort != "i4":
+            assert DIFF(x, Float(2)).tolist() == [4, 4] and DIFF(x, Float(2)).dtype == sort
     assert DIFF(np.zeros(2, "f4"), 2**24 + 1).tolist() == [2.0**48] * 2
     refuses(OverflowError, lambda: DIFF(np.zeros(2, "f4"), 2**128), "is out of range of float32")
 
@@ -757,47 +764,45 @@ def test_a_kernel_is_let_go_and_can_be_copied() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        (2, (0, 5), (None, None), (-1,), (0,), 1, -1, True, 2),
-        (2, (0, -5), (None, None), (-1,), (0,), 1, -1, False, 1),
-        (2, (0, -2), (None, None), (-1,), (1,), 1, -1, False, 1),
-        (2, (0,), (None, None), (-1,), (0,), 1, -1, False, 1),
-        (2, (0, 1), (3, None), (-1,), (0,), 1, -1, False, 1),
-        (2, (0, -1), (None, None), (-1,), (0,), 1, -1, False, 1),
-        (2, (0, 1), (None, None), (-1,), (0,), 1, 2, False, 1),
-        (2, (0, 1), (None, None), (-1, -1), (0, 0), 2, -1, False, 2),
-        (2, (0,) * 65, (None,) * 65, (-1,), (0,), 1, -1, True, 2),
+        (2, (0, 5), (0, 0), (-1,), (0,), 1, -1, True, 2),
+        (2, (0, -5), (0, 0), (-1,), (0,), 1, -1, False, 1),
+        (2, (0, -2), (0, 0), (-1,), (1,), 1, -1, False, 1),
+        (2, (0,), (0, 0), (-1,), (0,), 1, -1, False, 1),
+        (2, (0, 1), (3, 0), (-1,), (0,), 1, -1, False, 1),
+        (2, (0, -1), (0, 0), (-1,), (0,), 1, -1, False, 1),
+        (2, (0, 1), (0, 0), (-1,), (0,), 1, 2, False, 1),
+        (2, (0, 1), (0, 0), (-1, -1), (0, 0), 2, -1, False, 2),
+        (2, (0,) * 65, (0,) * 65, (-1,), (0,), 1, -1, True, 2),
     ],
 )
 def test_calls_that_no_kernel_makes(arguments: tuple[Any, ...]) -> None:
     """The private class rejects arguments that would lead out of its memory."""
-    nargs, inputs, casts, outputs, shared, count, size, tuple_out, form = arguments
+    nargs, inputs, weak, outputs, shared, count, size, tuple_out, form = arguments
     dtypes = (np.dtype("f8"),) * count
     with pytest.raises((TypeError, ValueError), match=r"Adapted|at most 64"):
-        Adapted(max, "f()", nargs, inputs, casts, outputs, shared, dtypes, (0,), size, tuple_out, form)
+        Adapted(max, "f()", nargs, inputs, weak, outputs, shared, dtypes, (0,), size, tuple_out, form)
 
 
 @pytest.mark.quick
 def test_a_call_by_hand_is_checked() -> None:
-    f = Adapted(
-        pow, "f()", 2, (0, 1), (np.dtype("i8"), None), (-1,), (0,), (np.dtype("f8"),), (), -1, False, 1
-    )
+    f = Adapted(pow, "f()", 2, (0, 1), (1, 0), (-1,), (0,), (np.dtype("f8"),), (), -1, False, 1)
     assert f(np.int8(3), 2) == 9 and f.target is pow
     refuses(TypeError, lambda: f(np.int8(3)), "wanted 2 arguments")
-    refuses(TypeError, lambda: f(3, 2), "wanted a scalar of NumPy's, got int")
+    refuses(AttributeError, lambda: f(3, 2), "'int' object has no attribute 'item'")
     with pytest.raises(TypeError):
         pickle.dumps(f)
 
 
 def test_one_that_is_dropped_while_it_is_called() -> None:
     class Last:
-        def __int__(self) -> int:
+        def item(self) -> int:
             partial.__setstate__((max, (), {}, {}))  # type: ignore[attr-defined]
             kernel.forget()
             assert any(isinstance(one, Adapted) and one.target is target for one in gc.get_objects())
             return 3
 
     kernel = ElementwiseKernel("T x, int32 m", "T z, T w", "z = x * m; w = i", "f")
-    kernel(np.ones(2), 2.5)
+    kernel(np.ones(2), np.int64(2))
     partial = functools.partial(kernel.combinations[0])
     target = kernel.combinations[0].target
     z, w = partial(np.ones(2), Last())

@@ -876,6 +876,26 @@ def test_raw_inputs_of_all_kinds() -> None:
 
 @pytest.mark.quick
 @pytest.mark.row("K05")
+def test_numbers_must_fit() -> None:
+    times = ReductionKernel("T x, int32 m", "T y", "x * m", "a + b", "y = a", "0", "times")
+    x = np.arange(4.0)
+    assert times(x, np.int64(3)) == times(x, np.True_ + 2) == times(x, 3) == 18
+    for value, got in (2.9, "float"), (np.float32(2.9), "float"), (float("nan"), "float"), (1j, "complex"):
+        words = f"times(): argument 'm': expected int32, got {got}"
+        refuses(TypeError, lambda value=value: times(x, value), words)
+    for value in (np.int64(2**40), 2**31):
+        words = f"times(): argument 'm': {value} is out of range of int32"
+        refuses(OverflowError, lambda value=value: times(x, value), words)
+    shift = ReductionKernel("T x, T y", "T z", "x + y", "a + b", "z = a", "0", "shift")
+    for dtype in ("f4", "g"):
+        total = shift(x.astype(dtype), np.float64(0.1))
+        assert total.dtype == dtype and total == pytest.approx(6.4, rel=1e-6)
+    assert shift(np.zeros(1, "g"), 2**63 + 1) == np.longdouble(2**63 + 1)
+    refuses(TypeError, lambda: shift([1, 2], 0.5), "shift(): argument 'y': expected int64, got float")
+
+
+@pytest.mark.quick
+@pytest.mark.row("K05")
 def test_raw_indices_are_checked_with_debug() -> None:
     text = ("T x, raw T w", "T y", "x * w[_J + 1]", "a + b", "y = a", "0", "next")
     x = np.arange(6.0).reshape(2, 3)

@@ -113,7 +113,8 @@ def test_functions_with_the_names_of_others_compute_what_they_say(name: str) -> 
     """pandas calls its own operators for ufuncs of certain names."""
     import pandas as pd
 
-    text, x = f"double {name}(double x, double y) {{ return 10 * x + y; }}", pd.Series([3.0, 5], index=["a", "b"])
+    x = pd.Series([3.0, 5], index=["a", "b"])
+    text = f"double {name}(double x, double y) {{ return 10 * x + y; }}"
     kernel = cwrapjit.ElementwiseKernel("T x, T y", "T z", "z = 10 * x + y", name)
     body = {np.float64: "item__output() = 10 * item__x() + item__y(); return true;"}
     of_slices = cwrapjit.function(name, signature="x(), y() -> output()", Ccode_slice_eval=body, cast="safe")

@@ -49,7 +49,7 @@ is_ready(PyObject *bound, PyObject *value)
 static PyObject *
 convert(PyObject *bound, PyObject *value)
 {
-    npy_cdouble number;
+    npy_clongdouble number;
     int type = (int)PyLong_AsLong(PyTuple_GET_ITEM(bound, TYPE));
     if (PyLong_AsLong(PyTuple_GET_ITEM(bound, NDIM)) >= 0) {
         return NULL;
@@ -105,12 +105,11 @@ PyDoc_STRVAR(
     "filter(value, strict, allow_downcast) for arrays of a NumPy type number and rank, or\n"
     "(ndim -1) for numbers of class cls; slow takes what has to be converted.");
 
-/* True for the type number of a number that fits in a npy_cdouble. Otherwise sets ValueError. */
+/* True for the type number of a number. Otherwise sets ValueError. */
 static bool
 is_scalar_type(int type, const char *who)
 {
-    bool fits =
-        type >= 0 && PyTypeNum_ISNUMBER(type) && type != NPY_LONGDOUBLE && type != NPY_CLONGDOUBLE;
+    bool fits = type >= 0 && PyTypeNum_ISNUMBER(type);
     if (!fits) {
         PyErr_Format(PyExc_ValueError, "%s: not for type %d", who, type);
     }
@@ -142,7 +141,7 @@ read_scalar(PyObject *Py_UNUSED(extension), PyObject *args)
 {
     int type;
     PyObject *object;
-    npy_cdouble value;
+    npy_clongdouble value;
     if (!PyArg_ParseTuple(args, "iO:read_scalar", &type, &object)) {
         return NULL;
     }
