@@ -467,6 +467,7 @@ def library_environment(
     text: str | None = None,
     shown: str = "",
     math: _Math | None = None,
+    interruptible: bool = False,
 ) -> object: ...
 def library_has_state(environment: object, /) -> bool: ...
 def check_loops(

@@ -11,10 +11,10 @@ class deadline:
     """`with cwrapjit.deadline(seconds):` raises TimeoutError if compiled code runs at that time.
 
     The code is left wherever it is, as by Ctrl-C: in functions, kernels, graphs and functions of
-    library(source=), with the threads that help a call, but not in compiled libraries, NumPy or
-    Python. These are waited for; compiled code that is called after the deadline does not run.
-    Memory that the C code had allocated is lost, and outputs that were passed hold what was
-    written so far.
+    library(source=), with the threads that help a call, but not in NumPy, Python or compiled
+    libraries that are not interruptible. These are waited for; compiled code that is called after
+    the deadline does not run. Memory that the C code had allocated is lost, and outputs that were
+    passed hold what was written so far.
 
     seconds: from the begin of the block; any number above 0.
 

@@ -153,6 +153,7 @@ struct tj_environment {
     tj_offer *offer;  /* a share: the symbols of the embedding program, or NULL */
     void **libraries; /* owned: handles of dlopen */
     size_t nlibraries;
+    bool interruptible; /* their code may be left */
     tj_unit *sources_unit;            /* owned, or NULL */
     bool own_mathematics; /* see tj_environment_has_mathematics() */
     bool libm; /* see tj_environment_options */
@@ -238,6 +239,8 @@ const void *tj_maths_vector(const char *symbol);
 /* Returns whole pages, not always zeroed; NULL with errno set. All functions here need the compile lock. */
 void *tj_pages_alloc(size_t size);
 void tj_pages_free(void *memory, size_t size);
+/* Lets code of a library be left, or no longer. */
+void tj_code_let_leave(const void *first, const void *behind, bool leave);
 /* tj_pages_mark_end() fills the last page with a pattern. tj_pages_trim() gives that page back if the pattern
  * is unchanged, and returns the remaining size. */
 void tj_pages_mark_end(void *memory, size_t size);

@@ -398,6 +398,8 @@ typedef struct tj_environment_options {
     const tj_piece *source_texts;
     const tj_piece *text; /* C text that replaces the source files, after the prelude; or NULL */
     const char *const *libraries; /* as dlopen() accepts them */
+    bool
+        interruptible; /* the libraries' own code may be left (tj_is_code()) while the environment lives */
     const tj_symbol *symbols; /* entry points of the embedding program, searched first */
     size_t nsymbols; /* of symbols, which are borrowed for the lifetime of the process */
     /* A function whose name has one of these prefixes (for example "Py", "_Py") calls into the embedding program,
@@ -477,7 +479,8 @@ void tj_lines_free(tj_lines *lines); /* call this before you free the code */
 bool tj_lines_find(const void *address, bool is_return, tj_messages *place);
 /* Creates the lines of the environment's sources, if there are sources and the lines can still be determined. */
 void tj_environment_lines(tj_environment *environment, const char *shown);
-/* True if the address lies in memory for the code of units or jobs. Signal handlers may ask. */
+/* True if the address lies in memory for the code of units or jobs, or in code of a library that may be left. Signal
+ * handlers may ask. */
 bool tj_is_code(const void *address);
 
 /* Makes fork() wait for compilations. The first compilation does so, too, but may come while another thread forks. */

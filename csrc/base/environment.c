@@ -153,6 +153,7 @@ fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, con
         return -1;
     }
     options.libm = libm;
+    options.interruptible = build->interruptible;
     self->header = has_header ? Py_NewRef(build->header) : PyUnicode_FromString("");
     PyObject *lists = self->header == NULL ? NULL : encode_lists(build, who);
     if (lists != NULL && take_text(build, &options, &text) == 0 &&

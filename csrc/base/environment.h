@@ -17,6 +17,7 @@ typedef struct cwj_build {
     PyObject *text; /* a library's source=: C text instead of sources; borrowed str */
     const char *text_file; /* the file name of text in messages; borrowed */
     PyObject *math; /* the option, for sources and text; borrowed */
+    int interruptible; /* a library's: the libraries' code may be left (leave.h) */
 #define CWJ_MEMBER(name) PyObject *name;
     CWJ_BUILD_LISTS(CWJ_MEMBER)
 #undef CWJ_MEMBER

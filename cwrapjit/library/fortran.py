@@ -215,7 +215,10 @@ class _Unit:
                 except (CompileError, AttributeError) as error:
                     if not self._without(getattr(error, "said", ""), str(error)):
                         raise
-            environment = library_environment(self.library.name, libraries=[str(path)])
+            said = self.library.said
+            environment = library_environment(
+                said.name, libraries=[str(path)], interruptible=said.interruptible
+            )
         writer, thunks = Writer(), self._thunks()
         own = [library_symbol(environment, symbol) or 0 for symbol in thunks]
         for thunk, address in zip(thunks.values(), own, strict=True):

@@ -45,6 +45,8 @@ class Library(Pickled):
     math: as for function(), for the whole text.
     fastmath, threads, cast, copies, optimize: as for function(), for those that broadcast; cast is "safe" by
     default.
+    interruptible: True: Ctrl-C and deadlines leave code of the shared libraries, too. Memory that it had
+    allocated is lost, and locks that it held stay locked.
 
     Declarations become attributes. Names that Python reserves, or methods here have, get a "_" at the end.
 
@@ -78,6 +80,7 @@ class Library(Pickled):
         cast: Literal["no", "safe", "same_kind"] | None = None,
         copies: Literal["allow", "warn"] | None = None,
         optimize: Literal["auto", "eager", "off"] | None = None,
+        interruptible: bool = False,
     ) -> None:
         given = dict(locals())
         del given["self"]

@@ -33,6 +33,7 @@ class Settings:
     cast: str | None = None
     copies: str | None = None
     optimize: str | None = None
+    interruptible: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -52,6 +53,9 @@ class Settings:
         if self.debug is not None and not isinstance(self.debug, bool) and self.debug != "left":
             error = ValueError if isinstance(self.debug, str) else TypeError
             raise error(f"{who}: debug must be True, False or 'left', not {self.debug!r}")
+        if not isinstance(self.interruptible, bool):
+            given = type(self.interruptible).__name__
+            raise TypeError(f"{who}: interruptible must be True or False, not {given}")
         # Now: what broadcasts is made later.
         _cwrapjit.check_loops(
             who, self.fastmath, self.math, self.threads, self.cast, self.copies, self.optimize
@@ -95,5 +99,5 @@ class Settings:
         """Makes an environment for C text. text: that of source=, for libtcc; given: as the user wrote it."""
         return _cwrapjit.library_environment(
             self.name, self.sources, self.linked, self.include_dirs, self.define_macros, self.library_dirs,
-            self.header, self.debug or False, text, given, self.math,
+            self.header, self.debug or False, text, given, self.math, self.interruptible,
         )  # fmt: skip

@@ -312,6 +312,83 @@ def test_compiled_libraries_are_waited_for(tmp_path: pathlib.Path) -> None:
     """)
 
 
+LIBRARY = """
+#include <time.h>
+#include <unistd.h>
+void linger(double s);
+void spin(int file) { if (write(file, ".", 1)) for (;;) ; }
+double stay(int file, double x) { if (x > 5) spin(file); return 2 * x; }
+void other(int file, double s) { if (write(file, ".", 1)) linger(s); }
+double spend(double s)
+{
+    clock_t end = clock() + s * CLOCKS_PER_SEC;
+    while (clock() < end)
+        for (volatile int i = 0; i < 1000; i++) ;
+    return s;
+}
+"""
+
+
+@pytest.mark.row("S08")
+@pytest.mark.row("S09")
+@pytest.mark.compiler("shared libraries")
+@pytest.mark.parametrize("debug", [False, True])
+def test_interruptible_libraries(tmp_path: pathlib.Path, debug: bool) -> None:
+    """interruptible=True leaves code of the library itself, not of those that it calls, while it lives."""
+    slow = "#include <time.h>\nstatic double spend" + LIBRARY.partition("double spend")[2]
+    build_shared(tmp_path, "liblinger.so", slow + "void linger(double s) { spend(s); }")
+    flags = (f"-L{tmp_path}", f"-Wl,-rpath,{tmp_path}", "-Wl,--no-as-needed", "-llinger")
+    built = build_shared(tmp_path, "libspin.so", LIBRARY, *flags)
+    run(f"""
+        declared = "void spin(int file); void other(int file, double s);"
+        lib = cwrapjit.library("lib", {str(built)!r}, interruptible=True, debug={debug}).declare(declared)
+        stay = lib.function("double stay(int file, double x)", broadcast=True)
+        left(lambda: lib.spin(begun[1]), "lib.spin()")
+        left(lambda: stay(begun[1], nines), "stay()")
+        assert stay(begun[1], ones).tolist() == [2, 2, 2]
+        before = time.process_time()
+        struck(lambda: lib.other(begun[1], 1.5))
+        assert time.process_time() - before > 1.4
+        {textwrap.indent(NO_PRESSES, " " * 8).strip()}
+        left(lambda: lib.spin(begun[1]))
+        left(lambda: stay(begun[1], nines))
+        del lib, stay
+        import gc
+        gc.collect()
+        lib = cwrapjit.library("lib", {str(built)!r})
+        spend = lib.function("double spend(double s)", broadcast=True)
+        before = time.process_time()
+        try:
+            with cwrapjit.deadline(0.02):
+                spend([0.3, 0.3])
+        except TimeoutError:
+            pass  # between its slices
+        assert time.process_time() - before > 0.25
+    """)
+
+
+@pytest.mark.row("S08")
+def test_the_c_library_is_waited_for() -> None:
+    """It owns the memory and the locks of the whole process."""
+    libc = cwrapjit.library("libc", libraries=["c"], interruptible=True)
+    libc.function("int usleep(unsigned microseconds)")
+    with cwrapjit.deadline(0.02):
+        assert libc.usleep(100_000) == 0
+
+
+@pytest.mark.row("S08")
+def test_interruptible_refuses() -> None:
+    for wrong in ("yes", 1, None):
+        kind = type(wrong).__name__
+        refuses(
+            TypeError,
+            lambda wrong=wrong: cwrapjit.library("x", interruptible=wrong),
+            "library('x'): interruptible must be True or False",
+            kind,
+        )
+    refuses(TypeError, lambda: cwrapjit.library("x", interuptible=True), "library()", "'interruptible'")
+
+
 @pytest.mark.row("S08")
 def test_handlers_of_python_decide() -> None:
     run("""

@@ -16,6 +16,10 @@ void *tj_shared_object_symbol(void *object, const char *name);
 /* Returns true if the address is in that library itself, not in one that it needs. */
 bool tj_shared_object_has(void *object, const void *address);
 
+/* Finds the code of that library itself. Returns false if there is none, and for libraries that own the memory of the
+ * process: they define malloc(). */
+bool tj_shared_object_code(void *object, const void **first, const void **behind);
+
 /* Returns the address that the loader gives to the program's own code for a name, or NULL. */
 void *tj_program_symbol(const char *name);
 /* Returns true if the address is in the program itself. A program linked without PIE contains stubs for

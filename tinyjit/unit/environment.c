@@ -59,10 +59,18 @@ static tj_status check_macros(const tj_environment *environment, tj_messages *me
 
 /* ---- libraries ----------------------------------------------------------- */
 
+static void let_leave(void *library, bool leave)
+{
+    const void *first, *behind;
+    if (tj_shared_object_code(library, &first, &behind))
+        tj_code_let_leave(first, behind, leave);
+}
+
 static tj_status open_libraries(tj_environment *environment, const char *const *files,
-                                tj_error *error)
+                                bool interruptible, tj_error *error)
 {
     size_t capacity = 0;
+    environment->interruptible = interruptible;
     for (; files && *files; files++) {
         if (!tj_grow(&environment->libraries, environment->nlibraries, &capacity,
                      sizeof *environment->libraries))
@@ -71,6 +79,8 @@ static tj_status open_libraries(tj_environment *environment, const char *const *
         if (!handle)
             return tj_fail(error, TJ_NO_LIBRARY, "library '%s' cannot be loaded: %s", *files,
                            tj_shared_object_error());
+        if (interruptible)
+            let_leave(handle, true);
         environment->libraries[environment->nlibraries++] = handle;
         tj_live_add(TJ_LIVE_SHARED_OBJECTS, 1);
     }
@@ -287,7 +297,7 @@ static tj_status fill(tj_environment *environment, const tj_environment_options 
     if (!status)
         status = check_macros(environment, messages, error);
     if (!status)
-        status = open_libraries(environment, options->libraries, error);
+        status = open_libraries(environment, options->libraries, options->interruptible, error);
     look_for_mathematics(environment);
     if (!status && environment->sources.count)
         status = add_sources(environment, options->source_texts, messages, error);
@@ -327,8 +337,11 @@ void tj_environment_free(tj_environment *environment)
         return;
     tj_lines_free(environment->lines);
     tj_unit_free(environment->sources_unit);
-    for (size_t i = 0; i < environment->nlibraries; i++)
+    for (size_t i = 0; i < environment->nlibraries; i++) {
+        if (environment->interruptible)
+            let_leave(environment->libraries[i], false);
         tj_shared_object_close(environment->libraries[i]);
+    }
     tj_live_add(TJ_LIVE_SHARED_OBJECTS, -(ptrdiff_t)environment->nlibraries);
     tj_free(environment->libraries);
     for (size_t i = 0; environment->source_texts && i < environment->sources.count; i++)

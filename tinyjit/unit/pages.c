@@ -25,8 +25,8 @@ typedef struct chunk {
 
 static chunk *chunks; /* owned; guarded by the compile lock */
 
-/* The chunks' memory, for signal handlers: ranges, of which those with first == 0 are free. If there are more chunks,
- * the rest counts as no code of ours. */
+/* The chunks' memory, and code of libraries, for signal handlers: ranges, of which those with first == 0 are free. If
+ * there are more, the rest counts as no code of ours. */
 enum {
     MOST_RANGES = 4096
 };
@@ -55,6 +55,13 @@ static void set_range(uintptr_t from, uintptr_t first, uintptr_t behind)
     __atomic_store_n(&ranges[i].first, first, __ATOMIC_RELEASE);
     if (i == nranges)
         __atomic_store_n(&nranges, i + 1, __ATOMIC_RELEASE);
+}
+
+void tj_code_let_leave(const void *first, const void *behind, bool leave)
+{
+    tj_compile_lock();
+    set_range(leave ? 0 : (uintptr_t)first, leave ? (uintptr_t)first : 0, (uintptr_t)behind);
+    tj_compile_unlock();
 }
 
 bool tj_is_code(const void *address)

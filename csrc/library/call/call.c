@@ -26,7 +26,7 @@ enum {
 
 /* ---- running ------------------------------------------------------------------- */
 
-/* Other libraries keep locks and memory, so their code is not left. */
+/* Other libraries keep locks and memory, so their code is not left unless the user has said so. */
 static inline void
 run_leavable(const cwj_library_function *function, cwj_slot *slots)
 {

@@ -46,17 +46,18 @@ know_lines(cwj_environment *environment, const char *file, const char *shown)
 static PyObject *
 library_environment(PyObject *extension, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"name",          "sources",      "libraries", "include_dirs",
-                            "define_macros", "library_dirs", "header",    "debug",
-                            "text",          "shown",        "math",      NULL};
+    static char *names[] = {
+        "name",         "sources",       "libraries", "include_dirs", "define_macros",
+        "library_dirs", "header",        "debug",     "text",         "shown",
+        "math",         "interruptible", NULL};
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_build build = {0}; /* borrowed here */
     PyObject *name, *text = Py_None, *debug = Py_False, *file;
     const char *shown = "";
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOOOsO:library_environment", names, &name,
-                                     &build.sources, &build.libraries, &build.include_dirs,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|OOOOOOOOsOp:library_environment", names,
+                                     &name, &build.sources, &build.libraries, &build.include_dirs,
                                      &build.define_macros, &build.library_dirs, &build.header,
-                                     &debug, &text, &shown, &build.math)) {
+                                     &debug, &text, &shown, &build.math, &build.interruptible)) {
         return NULL;
     }
     cwj_library_unit *self = cwj_allocate(1, sizeof(*self));

@@ -175,7 +175,7 @@ typedef struct cwj_library_function {
     bool has_written; /* C writes memory that the caller passes */
     bool has_instances;
     bool has_streams;
-    bool leavable; /* the C function is compiled by us: see base/leave.h */
+    bool leavable; /* the C function is compiled by us, or interruptible=: see base/leave.h */
     int keep_gil; /* flags, these three */
     int may_overlap; /* written memory may be shared with other arguments */
     int stable; /* C neither moves nor frees memory that arrays look into */

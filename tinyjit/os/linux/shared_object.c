@@ -35,6 +35,37 @@ bool tj_shared_object_has(void *object, const void *address)
            dladdr1(address, &info, (void **)&found, RTLD_DL_LINKMAP) && found == wanted;
 }
 
+typedef struct code {
+    const struct link_map *of;
+    const char *first, *behind;
+} code;
+
+static int find_code(struct dl_phdr_info *info, size_t size, void *context)
+{
+    code *this = context;
+    (void)size;
+    for (int i = 0; info->dlpi_addr == this->of->l_addr && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_X)) {
+            this->first = (const char *)(info->dlpi_addr + part->p_vaddr);
+            this->behind = this->first + part->p_memsz;
+        }
+    }
+    return this->first != NULL;
+}
+
+bool tj_shared_object_code(void *object, const void **first, const void **behind)
+{
+    code found = {0};
+    if (dlinfo(object, RTLD_DI_LINKMAP, &found.of) ||
+        tj_shared_object_has(object, dlsym(object, "malloc")))
+        return false;
+    dl_iterate_phdr(find_code, &found);
+    *first = found.first;
+    *behind = found.behind;
+    return found.first;
+}
+
 void *tj_program_symbol(const char *name)
 {
     return dlsym(RTLD_DEFAULT, name);
