@@ -324,6 +324,29 @@ for type in giving, keeping:
         assert k.cells[2] == [5.0]
         del k
 """
+# Code is left under valgrind, too: it handles signals between two instructions of the code.
+LEAVES = """
+import signal, threading
+f = function("volatile double x = item__a(0); while (x > 5); item__output() = 2 * x; return true;")
+lib = cwrapjit.library("lib", source="void each(void (*f)(int), int n)"
+                                     "{ for (volatile int i = 0; i < n || n > 5; i++) f(i); }")
+def left(call, error):
+    try:
+        call()
+    except error as caught:
+        assert "the C code was left" in str(caught), caught
+    else:
+        raise SystemExit("no exception")
+    assert f([1.0]) == 2 and f(np.ones((3, 2))).tolist() == [2, 2, 2]
+for call in (lambda: f([9.0]), lambda: f(np.full((3, 2), 9.0)), lambda: lib.each(lambda i: None, 9)):
+    with cwrapjit.deadline(0.1):
+        left(call, TimeoutError)
+threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+left(lambda: f([9.0]), KeyboardInterrupt)
+seen = []
+lib.each(seen.append, 2)
+assert seen == [0, 1]
+"""
 FAULT = "f = function('volatile char *p = malloc(8); p[8] = 1; item__output() = 0; return true;'); f([1.0])"
 LEAK = "f = function('volatile char *p = malloc(80); item__output() = 0; return true;'); f([1.0]); del f"
 
@@ -366,6 +389,13 @@ by_valgrind = pytest.mark.soak("half a minute in valgrind, which sees what the l
 @pytest.mark.row("G05", "G07", "A28")
 def test_definitions_calls_drops_and_owned_memory_of_graphs_are_clean() -> None:
     assert reports(CYCLES + GRAPHS + OWNED) == []
+
+
+@by_valgrind
+@pytest.mark.plain("valgrind and sanitizers do not go together")
+@pytest.mark.row("S08", "S09")
+def test_code_that_is_left_has_no_invalid_access_after_it() -> None:
+    assert reports(LEAVES) == []
 
 
 @by_valgrind

@@ -1,4 +1,4 @@
-"""Tests a real notebook: what cells print, how a fault in C text looks; IPython's `f?`; tqdm's bar."""
+"""Tests a real notebook: what cells print, faults in C text, the stop button; IPython's `f?`; tqdm's bar."""
 
 from __future__ import annotations
 
@@ -83,6 +83,69 @@ def test_a_fault_in_a_cell_shows_the_line_of_c_with_a_caret(outputs: list[Any]) 
     assert lines[text][lines[text + 1].index("^") :].startswith("undefined_thing")
     assert any("Cell In[4]" in line for line in lines), "and the cell that defined it"
     assert printed(outputs[4]) == "alive\n"
+
+
+# ---- the stop button -------------------------------------------------------------------------------
+
+# Once the C code of the second cell runs, presses until the cell has ended.
+STOP = """
+import asyncio, json, os, sys
+import nbformat
+from nbclient import NotebookClient
+
+cells = [nbformat.v4.new_code_cell(text) for text in json.loads(sys.argv[1])]
+notebook = nbformat.v4.new_notebook(cells=cells)
+client = NotebookClient(notebook, kernel_name="python3", timeout=600, allow_errors=True)
+
+def wait_for_code():
+    with open(sys.argv[2], "rb") as begun:
+        begun.read(1)
+
+async def press():
+    await asyncio.to_thread(wait_for_code)
+    while True:
+        await client.km.interrupt_kernel()
+        await asyncio.sleep(0.5)
+
+async def main():
+    async with client.async_setup_kernel():
+        presses = asyncio.create_task(press())
+        for i, cell in enumerate(notebook.cells):
+            await client.async_execute_cell(cell, i)
+            if i == 1:
+                presses.cancel()
+
+asyncio.run(main())
+print(json.dumps([cell.outputs for cell in notebook.cells]))
+"""
+SPIN = """import os, numpy as np, cwrapjit
+begun = os.open({path!r}, os.O_WRONLY)
+f = cwrapjit.vectorize('''
+long write(int file, const void *bytes, unsigned long size);
+double f(double x, int file)
+{{
+    volatile double y = x;
+    if(x > 5 && write(file, ".", 1))
+        while(y > 5);
+    return 2 * x;
+}}''')
+kept = f(1.0, begun)
+"""
+
+
+@pytest.mark.row("S08")
+def test_the_stop_button_ends_an_endless_loop(tmp_path: Path) -> None:
+    """The cell shows a KeyboardInterrupt, and the kernel lives: what it knew is there, and f works."""
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+    texts = [SPIN.format(path=str(begun)), "f(9.0, begun)", "print(kept, f(3.0, begun))"]
+    define, endless, after = json.loads(python(STOP, json.dumps(texts), str(begun)).stdout)
+    assert define == []
+    (error,) = endless
+    assert (error["output_type"], error["ename"]) == ("error", "KeyboardInterrupt")
+    assert error["evalue"].startswith("f(): the C code was left after Ctrl-C")
+    assert "while(y > 5);" in error["evalue"]
+    assert printed(after) == "2.0 6.0\n"
 
 
 # ---- questions to IPython --------------------------------------------------------------------------
