@@ -15,7 +15,8 @@ void __asan_handle_no_return(void);
 #endif
 
 enum {
-    LOOK_NS = 100000000, /* how often the handlers are looked after */
+    LOOK_NS = 20000000, /* how often the handlers are looked after */
+    IDLE_NS = 100000000, /* without a call for so long, the watching thread sleeps */
     AGAIN_NS = 1000000, /* from one signal to a thread to the next */
     FORGET_NS = 300000000, /* without a call of the main thread that it means, a Ctrl-C is over */
     OTHERS_NS = 300000000 /* how long other threads, which may keep the GIL, are tried */
@@ -227,13 +228,11 @@ run_watch(void *Py_UNUSED(nothing))
         bool busy;
         unsigned long long now = tj_clock_ns();
         pthread_mutex_lock(&watch.lock); /* fork() waits for it */
-        if (now - looked >= LOOK_NS) {
-            look_after_handlers();
-        }
+        look_after_handlers();
         unsigned long long next = look(now, &calls, &busy);
         pthread_mutex_unlock(&watch.lock);
-        bool sleeps = !busy && calls == before && now - looked >= LOOK_NS;
-        if (now - looked >= LOOK_NS) {
+        bool settled = now - looked >= IDLE_NS, sleeps = settled && !busy && calls == before;
+        if (settled) {
             looked = now;
             before = calls;
         }
