@@ -406,6 +406,16 @@ tj_status tj_object_look(tj_object *object, tj_error *error);
 tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *error);
 void tj_object_clear(tj_object *object);
 
+/* .debug_line of an object. Its addresses are offsets into the code. */
+typedef struct tj_line_table {
+    const char *code; /* borrowed: the first instruction of .text in memory */
+    size_t code_size;
+    unsigned char *bytes; /* owned */
+    size_t size;
+} tj_line_table;
+/* Takes it from an object, in a file with any bytes. At least one anchor must be there. */
+tj_status tj_object_lines(int fd, const tj_anchor *anchors, tj_line_table *table, tj_error *error);
+
 /* ---- fused_x86_64.c, fused_aarch64.c ------------------------------------- */
 
 /* For code of these machines: returns false if it is certain that no instruction fuses a multiplication and

@@ -474,21 +474,105 @@ static void add_size(const reader *this, size_t i, tj_text *told)
         tj_text_printf(told, "cwrapjit size %s %zu\n", name, (size_t)symbol.st_size);
 }
 
+/* Reads the header and finds the symbols. The caller closes it. */
+static tj_status open_file(reader *this, int fd, tj_error *error)
+{
+    *this = (reader){.size = tj_file_size(fd), .error = error};
+    if (this->size == 0)
+        return refuse(this, "it is empty");
+    this->bytes = tj_file_map(fd, this->size);
+    tj_status status = this->bytes ? check_header(this) : tj_fail_no_memory(error);
+    return status ? status : find_symbols(this);
+}
+
+static void close_file(reader *this)
+{
+    if (this->bytes)
+        tj_file_unmap(this->bytes, this->size);
+}
+
 tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *error)
 {
-    size_t size = tj_file_size(object->fd);
-    if (size == 0)
-        return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object has gone");
-    const void *bytes = tj_file_map(object->fd, size);
-    if (!bytes)
-        return tj_fail_no_memory(error);
-    reader this = {.bytes = bytes, .size = size, .error = error};
-    tj_status status = check_header(&this);
-    if (!status)
-        status = find_symbols(&this);
+    reader this;
+    tj_status status = open_file(&this, object->fd, error);
     for (size_t i = 1; !status && i < symbol_count(&this); i++)
         add_size(&this, i, told);
-    tj_file_unmap(bytes, size);
+    close_file(&this);
+    return status;
+}
+
+/* ---- the table of lines -------------------------------------------------------- */
+
+/* Returns the index of a section whose bytes lie in the file; 0: there is none. */
+static size_t find_section(const reader *this, const char *wanted, Elf64_Shdr *section)
+{
+    for (size_t i = 1; i < this->header.e_shnum; i++) {
+        *section = section_at(this, i);
+        const char *name = string_at(this, &this->names, section->sh_name);
+        if (name && !strcmp(name, wanted) && is_inside(this, section->sh_offset, section->sh_size))
+            return i;
+    }
+    *section = (Elf64_Shdr){0};
+    return 0;
+}
+
+/* Returns where .text lies in memory. NULL: no anchor is there, or they disagree, as a file has changed since. */
+static const char *find_code(const reader *this, size_t text, const tj_anchor *anchors)
+{
+    const char *code = NULL;
+    for (; anchors->name; anchors++)
+        for (size_t i = 1; i < symbol_count(this); i++) {
+            Elf64_Sym symbol = symbol_at(this, i);
+            const char *name = string_at(this, &this->strings, symbol.st_name),
+                       *found = (const char *)anchors->address - symbol.st_value;
+            if (symbol.st_shndx != text || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !name ||
+                strcmp(name, anchors->name) != 0)
+                continue;
+            if (code && code != found)
+                return NULL;
+            code = found;
+        }
+    return code;
+}
+
+/* Copies the table, with its addresses. */
+static tj_status copy_table(const reader *this, size_t text, const Elf64_Shdr *section,
+                            tj_line_table *table)
+{
+    Elf64_Shdr moves;
+    find_section(this, ".rela.debug_line", &moves);
+    table->size = section->sh_size;
+    table->bytes = tj_alloc_zeroed(table->size, 1);
+    if (!table->bytes)
+        return tj_fail_no_memory(this->error);
+    memcpy(table->bytes, this->bytes + section->sh_offset, table->size);
+    for (uint64_t i = 0; i < moves.sh_size / sizeof(Elf64_Rela); i++) {
+        Elf64_Rela one = relocation_at(this, &moves, i * sizeof one);
+        Elf64_Sym symbol = {0};
+        if (ELF64_R_SYM(one.r_info) < symbol_count(this))
+            symbol = symbol_at(this, ELF64_R_SYM(one.r_info));
+        uint64_t address = symbol.st_shndx == text ? symbol.st_value + (uint64_t)one.r_addend
+                                                   : UINT64_MAX / 2; /* of other code */
+        if (one.r_offset < table->size && table->size - one.r_offset >= sizeof address)
+            memcpy(table->bytes + one.r_offset, &address, sizeof address);
+    }
+    return TJ_OK;
+}
+
+tj_status tj_object_lines(int fd, const tj_anchor *anchors, tj_line_table *table, tj_error *error)
+{
+    reader this;
+    Elf64_Shdr text, section;
+    tj_status status = open_file(&this, fd, error);
+    if (!status) {
+        size_t index = find_section(&this, ".text", &text);
+        table->code = find_code(&this, index, anchors);
+        table->code_size = text.sh_size;
+        status = table->code && find_section(&this, ".debug_line", &section) && section.sh_size
+                     ? copy_table(&this, index, &section, table)
+                     : refuse(&this, "it has no table of lines");
+    }
+    close_file(&this);
     return status;
 }
 

@@ -10,16 +10,12 @@
 #include "internal.h"
 
 #include "os/anonymous_file.h"
-#include "os/elf.h"
 
 #include <stdint.h>
 #include <string.h>
 
 struct tj_lines {
-    const char *code; /* borrowed: the unit's first instruction */
-    size_t size;      /* size of the code in bytes */
-    unsigned char *table; /* owned: .debug_line, with offsets into the code for its addresses */
-    size_t bytes;
+    tj_line_table table; /* owned */
     const char *shown; /* `copied`, or borrowed; NULL: unknown */
     char *copied; /* owned, or NULL */
     tj_lines *next;
@@ -27,153 +23,14 @@ struct tj_lines {
 
 static tj_lines *known; /* guarded by the compile lock */
 
-/* ---- the object ------------------------------------------------------------- */
-
-/* The parts of the object that are read; all lie inside its bytes. */
-typedef struct traced {
-    const unsigned char *bytes;
-    size_t size;
-    Elf64_Ehdr header;
-    Elf64_Shdr text, table, moves, symbols, names;
-    size_t text_index;
-} traced;
-
-/* Returns false if the section does not lie inside the bytes. */
-static bool section_at(const traced *this, size_t i, Elf64_Shdr *section)
-{
-    uint64_t offset = this->header.e_shoff + i * sizeof *section;
-    if (i >= this->header.e_shnum || offset > this->size || this->size - offset < sizeof *section)
-        return false;
-    memcpy(section, this->bytes + offset, sizeof *section);
-    if (section->sh_type == SHT_NOBITS)
-        section->sh_size = section->sh_offset = 0;
-    return section->sh_offset <= this->size && section->sh_size <= this->size - section->sh_offset;
-}
-
-/* Returns "" if the string is outside the table, or not terminated in it. */
-static const char *string_at(const traced *this, const Elf64_Shdr *table, uint64_t offset)
-{
-    const char *string = (const char *)this->bytes + table->sh_offset + offset;
-    return offset < table->sh_size && memchr(string, '\0', table->sh_size - offset) ? string : "";
-}
-
-static bool read_object(traced *this)
-{
-    Elf64_Shdr titles, section;
-    if (this->size < sizeof this->header)
-        return false;
-    memcpy(&this->header, this->bytes, sizeof this->header);
-    if (!section_at(this, this->header.e_shstrndx, &titles))
-        return false;
-    for (size_t i = 1; i < this->header.e_shnum; i++) {
-        if (!section_at(this, i, &section))
-            return false;
-        const char *title = string_at(this, &titles, section.sh_name);
-        if (!strcmp(title, ".text")) {
-            this->text = section;
-            this->text_index = i;
-        } else if (!strcmp(title, ".debug_line")) {
-            this->table = section;
-        } else if (!strcmp(title, ".rela.debug_line")) {
-            this->moves = section;
-        } else if (section.sh_type == SHT_SYMTAB) {
-            this->symbols = section;
-            if (!section_at(this, section.sh_link, &this->names))
-                return false;
-        }
-    }
-    return this->text.sh_size && this->table.sh_size && this->symbols.sh_size;
-}
-
-static Elf64_Sym symbol_at(const traced *this, size_t i)
-{
-    Elf64_Sym symbol = {0};
-    if (i < this->symbols.sh_size / sizeof symbol)
-        memcpy(&symbol, this->bytes + this->symbols.sh_offset + i * sizeof symbol, sizeof symbol);
-    return symbol;
-}
-
-/* Finds a function. Returns false if it is missing. */
-static bool find_function(const traced *this, const char *name, size_t *offset)
-{
-    for (size_t i = 1; i < this->symbols.sh_size / sizeof(Elf64_Sym); i++) {
-        Elf64_Sym symbol = symbol_at(this, i);
-        if (symbol.st_shndx == this->text_index && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
-            !strcmp(string_at(this, &this->names, symbol.st_name), name)) {
-            *offset = symbol.st_value;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Copies the table, with its addresses. Returns false if out of memory. */
-static bool copy_table(const traced *this, tj_lines *lines)
-{
-    lines->bytes = this->table.sh_size;
-    lines->table = tj_alloc_zeroed(lines->bytes, 1);
-    if (!lines->table)
-        return false;
-    memcpy(lines->table, this->bytes + this->table.sh_offset, lines->bytes);
-    for (uint64_t i = 0; i < this->moves.sh_size / sizeof(Elf64_Rela); i++) {
-        Elf64_Rela one;
-        memcpy(&one, this->bytes + this->moves.sh_offset + i * sizeof one, sizeof one);
-        Elf64_Sym symbol = symbol_at(this, ELF64_R_SYM(one.r_info));
-        uint64_t address = symbol.st_shndx == this->text_index
-                               ? symbol.st_value + (uint64_t)one.r_addend
-                               : UINT64_MAX / 2; /* code of another section */
-        if (one.r_offset < lines->bytes && lines->bytes - one.r_offset >= sizeof address)
-            memcpy(lines->table + one.r_offset, &address, sizeof address);
-    }
-    return true;
-}
-
 /* ---- creating the lines ----------------------------------------------------- */
-
-static tj_status no_lines(tj_error *error)
-{
-    return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's table of lines cannot be read");
-}
-
-static tj_status read_bytes(traced *this, const tj_anchor *anchors, tj_lines *lines,
-                            tj_error *error)
-{
-    size_t offset;
-    if (!read_object(this))
-        return no_lines(error);
-    for (; anchors->name; anchors++) {
-        if (!find_function(this, anchors->name, &offset))
-            continue;
-        const char *code = (const char *)anchors->address - offset;
-        if (lines->code && lines->code != code) /* a file has changed since it was compiled */
-            return no_lines(error);
-        lines->code = code;
-    }
-    lines->size = this->text.sh_size;
-    if (!lines->code)
-        return no_lines(error);
-    return copy_table(this, lines) ? TJ_OK : tj_fail_no_memory(error);
-}
-
-static tj_status read_file(int fd, const tj_anchor *anchors, tj_lines *lines, tj_error *error)
-{
-    traced this = {.size = tj_file_size(fd)};
-    if (this.size == 0)
-        return no_lines(error);
-    const void *bytes = tj_file_map(fd, this.size);
-    if (!bytes)
-        return tj_fail_no_memory(error);
-    this.bytes = bytes;
-    tj_status status = read_bytes(&this, anchors, lines, error);
-    tj_file_unmap(bytes, this.size);
-    return status;
-}
 
 tj_status tj_lines_read(int fd, const char *shown, const tj_anchor *anchors, tj_lines **lines,
                         tj_error *error)
 {
     tj_lines *made = tj_alloc_zeroed(1, sizeof *made);
-    tj_status status = made ? read_file(fd, anchors, made, error) : tj_fail_no_memory(error);
+    tj_status status =
+        made ? tj_object_lines(fd, anchors, &made->table, error) : tj_fail_no_memory(error);
     if (status) {
         tj_lines_free(made);
         return status;
@@ -217,7 +74,7 @@ void tj_lines_free(tj_lines *lines)
     if (*link)
         *link = lines->next;
     tj_compile_unlock();
-    tj_free(lines->table);
+    tj_free(lines->table.bytes);
     tj_free(lines->copied);
     tj_free(lines);
 }
@@ -415,8 +272,8 @@ static bool put_name(const source *this, uint64_t number, tj_text *name)
 
 static bool covers(const tj_lines *lines, const void *address)
 {
-    uintptr_t at = (uintptr_t)address, first = (uintptr_t)lines->code;
-    return at >= first && at - first < lines->size;
+    uintptr_t at = (uintptr_t)address, first = (uintptr_t)lines->table.code;
+    return at >= first && at - first < lines->table.code_size;
 }
 
 /* Returns true after a call instruction: E8 and an offset, or FF /2. */
@@ -440,10 +297,10 @@ static bool is_behind_call(const unsigned char *behind, size_t available)
 /* Finds a place in one unit: an instruction by its first byte, a call before a return address by its last. */
 static bool find_in(const tj_lines *lines, const void *address, bool is_return, tj_messages *place)
 {
-    size_t offset = (size_t)((const char *)address - lines->code);
+    size_t offset = (size_t)((const char *)address - lines->table.code);
     if (is_return && !is_behind_call(address, offset))
         return false;
-    cursor table = {lines->table, lines->table + lines->bytes};
+    cursor table = {lines->table.bytes, lines->table.bytes + lines->table.size};
     source each, in = {0};
     row found = {0};
     tj_text name = {0};
