@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from cwrapjit.kernels.reduction import ReductionKernel as ReductionKernel
     from cwrapjit.kernels.vectorize import vectorize as vectorize
     from cwrapjit.library.public import Library as library
+    from cwrapjit.tracing.jit import jit as jit
 
 __all__ = [
     "CompileError",
@@ -74,6 +75,7 @@ __all__ = [
     "config",
     "deadline",
     "function",
+    "jit",
     "library",
     "link",
     "module",
@@ -89,6 +91,7 @@ _LATE = {
     "ElementwiseKernel": "kernels.elementwise",
     "ReductionKernel": "kernels.reduction",
     "deadline": "_deadline",
+    "jit": "tracing.jit",
     "link": "graph.linking",
     "progress": "_progress",
     "vectorize": "kernels.vectorize",

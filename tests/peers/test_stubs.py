@@ -60,6 +60,14 @@ explained = pairs.explain()
 if explained is not None:
     vectorized: list[bool] = [loop["vectorized"] for loop in explained.loops]
 own: object = cj.library("own", source="int one(void) { return 1; }").one
+@cj.jit
+def double(x: np.ndarray, factor: float = 2) -> np.ndarray: return x * factor
+@cj.jit(static="power", fastmath=True)
+def raised(x: np.ndarray, *, power: int) -> tuple[np.ndarray, int]: return x**power, power
+doubled: np.ndarray = double(np.ones(3), factor=3.0)
+number: int = raised(np.ones(3), power=2)[1]
+steps: str = double.explain() + double.source + double.tier + raised.__name__
+loops: list[cj.Function] = cj.jit(len, debug=True).kernels
 """
 
 
@@ -156,6 +164,8 @@ def test_what_cannot_work_does_not_pass(folder: pathlib.Path) -> None:
         "cj.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0', gil=True)",
         "cj.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0')([3], axes=0)",
         "cj.library('m', thread=3)",
+        "cj.jit(lambda x: x, thread=3)",
+        "cj.jit(fastmath='yes')",
     )
     with pytest.raises(AssertionError) as caught:
         check(folder, "\n".join(["import cwrapjit as cj", *wrong]))

@@ -218,6 +218,7 @@ def test_front_ends_take_the_options_that_the_page_says() -> None:
         "L": {*inspect.signature(Library).parameters},
         "G": {*inspect.signature(cwrapjit.link).parameters},
         "C": {*Options.__dataclass_fields__},
+        "J": {*inspect.signature(cwrapjit.jit).parameters},
     }
     for name, (*_, letters) in COMMON.items():
         assert letters.split() == [letter for letter, options in taken.items() if name in options], name

@@ -1,0 +1,1 @@
+"""jit: traces NumPy functions and runs them as C kernels."""

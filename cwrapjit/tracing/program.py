@@ -1,0 +1,134 @@
+"""Makes a Python function of a trace: it calls kernels, and NumPy between them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import cwrapjit
+from cwrapjit.tracing.kernel import Text
+from cwrapjit.tracing.plan import Group, Planner
+from cwrapjit.tracing.values import CONST, INPUT, NUMBER, PYTHON_NUMBERS, Trace, Traced
+
+HEADER = "#include <cwj_arithmetic.h>"
+
+
+class Program:
+    """What runs for the arguments of one trace: `run` takes them. result: a tree that has traced values."""
+
+    def __init__(self, trace: Trace, inputs: Sequence[Traced], result: Any, options: dict[str, Any]) -> None:
+        self.trace, self.options = trace, options
+        self.kernels: list[cwrapjit.Function] = []
+        self._names: dict[str, Any] = {"np": np}  # what the text of `run` uses
+        self._shown: list[str] = []
+        self._prefix = re.sub(r"\W", "", trace.name, flags=re.ASCII).lstrip("_0123456789") or "f"
+        outputs: list[Traced] = []
+        returned = self._tree(result, outputs)
+        self._lasting = {value.id for value in outputs}
+        lines = self._lines(outputs)
+        given = ", ".join(value._name for value in inputs)
+        text = "\n    ".join([f"def run({given}):", *lines, f"return {returned}"])
+        exec(compile(text, f"<cwrapjit.jit {trace.name}>", "exec"), self._names)
+        self.run: Callable[..., Any] = self._names["run"]
+        head = f"{trace.name}({', '.join(map(_described, inputs))}):"
+        self.explanation = "\n    ".join([head, *self._shown, f"return {returned}"])
+
+    # ---- steps -------------------------------------------------------------------------------------
+
+    def _lines(self, outputs: Sequence[Traced]) -> list[str]:
+        """Returns the lines of `run`. The last steps are read first: they know what they need of others."""
+        needed = set(self._lasting)
+        lines: list[str] = []
+        for step in reversed(Planner(outputs).steps):
+            members = step.values if isinstance(step, Group) else [step]
+            made = [value for value in members if value.id in needed]
+            if not made:
+                continue
+            line, used = self._kernel(step, made) if isinstance(step, Group) else self._call(step)
+            used = [v._args[0] if v._kind == NUMBER else v for v in used]
+            last = [
+                f"t{v.id}"
+                for v in {v.id: v for v in used}.values()
+                if v.id not in needed and not _is_given(v)
+            ]
+            needed |= {value.id for value in used}
+            lines += [f"del {', '.join(last)}", line] if last else [line]
+            if isinstance(step, Group):
+                reads, writes = (", ".join(map(_described, each)) for each in (used, made))
+                self._shown.append(f"    reads {reads}; writes {writes}")
+            self._shown.append(line)
+        self.kernels.reverse()
+        self._shown.reverse()
+        return lines[::-1]
+
+    def _kernel(self, group: Group, made: list[Traced]) -> tuple[str, list[Traced]]:
+        text = Text(group, made)
+        name = f"{self._prefix}_{made[0].id}"
+        kernel = cwrapjit.function(
+            name,
+            f"A kernel of {self.trace.name}(), made by jit()",
+            signature=text.signature,
+            Ccode_slice_eval={text.types: text.body},
+            header=HEADER if "cwj_" in text.body else "",
+            **self.options,
+        )
+        self.kernels.append(kernel)
+        self._names[name] = kernel
+        used = [operand.value for operand in text.operands.values()]
+        results = ", ".join(f"t{value.id}" for value in made)
+        return f"{results} = {name}({', '.join(map(self._name, used))})", used
+
+    def _call(self, value: Traced) -> tuple[str, list[Traced]]:
+        constants = [self._constant(param) for param in value._params]
+        text = value._name.format(*map(self._name, value._args), k=constants)
+        return f"t{value.id} = {text}", list(value._args)
+
+    # ---- names in the text ---------------------------------------------------------------------------
+
+    def _constant(self, given: Any) -> str:
+        """Returns the text of a constant."""
+        if type(given) in PYTHON_NUMBERS and not isinstance(given, complex) and math.isfinite(given):
+            return f"({given!r})" if given < 0 else repr(given)
+        name = f"c{len(self._names)}"
+        self._names[name] = given
+        return name
+
+    def _name(self, value: Traced) -> str:
+        if value._kind == INPUT:
+            return value._name
+        if value._kind == NUMBER:
+            return self._name(value._args[0])
+        return self._constant(value._params[0]) if value._kind == CONST else f"t{value.id}"
+
+    def _tree(self, result: Any, outputs: list[Traced]) -> str:
+        """Returns the text of the result, and adds its traced values to outputs."""
+        if isinstance(result, Traced):
+            result._check(self.trace)
+            outputs.append(result)
+            name = self._name(result)
+            return f"np.asarray({name})" if result._boxed and not _is_given(result) else name
+        if isinstance(result, dict) and type(result) is dict:
+            parts = [f"{self._constant(key)}: {self._tree(v, outputs)}" for key, v in result.items()]
+            return f"{{{', '.join(parts)}}}"
+        if isinstance(result, (tuple, list)):
+            parts = [self._tree(v, outputs) for v in result]
+            if type(result) is list:
+                return f"[{', '.join(parts)}]"
+            if type(result) is tuple:
+                return f"({''.join(f'{part}, ' for part in parts)})"
+            return f"{self._constant(type(result))}({', '.join(parts)})"  # a namedtuple
+        return self._constant(result) + ".copy()" * isinstance(result, np.ndarray)
+
+
+def _is_given(value: Traced) -> bool:
+    """Returns true for arguments and constants, which `run` does not compute."""
+    return value._kind in (INPUT, CONST)
+
+
+def _described(value: Traced) -> str:
+    name = value._name if value._kind == INPUT else "constant" if value._kind == CONST else f"t{value.id}"
+    return f"{name} {value.dtype}({', '.join(map(str, value._dims))})"

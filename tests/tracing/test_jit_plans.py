@@ -1,0 +1,130 @@
+"""Tests which kernels jit() makes: what is fused, what is kept, and that planning is linear."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cwrapjit
+
+X = np.random.default_rng(3).normal(size=(6, 300))
+V = X[0]
+
+
+def kernels(f: Any, *args: Any) -> list[str]:
+    """Returns the signatures of the kernels, and compares the results with those of the function."""
+    jitted = cwrapjit.jit(f)
+    made, expected = jitted(*args), f(*args)
+    for one, other in zip(made, expected, strict=True) if isinstance(made, tuple) else [(made, expected)]:
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
+    return [kernel.signature for kernel in jitted.kernels]
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def loss(x: Any, y: Any) -> Any:
+    p = 1 / (1 + np.exp(-x))
+    return -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p)), (p - y).sum(), p, (p * (1 - p)).max()
+
+
+def normalized(x: Any) -> Any:
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def logsumexp(x: Any) -> Any:
+    m = x.max(axis=-1)
+    return np.log(np.exp(x - m[:, None]).sum(axis=-1)) + m
+
+
+@pytest.mark.row("J02")
+def test_one_kernel() -> None:
+    (made,) = kernels(lambda x, y: ((z := np.exp(x) * y), z + 1, z * z), X, V)
+    assert made.count("()") == 5  # two inputs, three results
+    (made,) = kernels(softmax, X)
+    assert made.count("(n)") == 2
+    (made,) = kernels(softmax, V)
+    (made,) = kernels(loss, V, np.abs(V))
+    assert made.count("(n)") == 3
+    (made,) = kernels(normalized, X)
+    assert made.count("(n)") == 2
+    (made,) = kernels(logsumexp, X)
+    assert made.partition("->")[2].count("y") == 1  # the rows alone
+    (made,) = kernels(lambda x: (x.sum(axis=1), x.max(axis=1), (x * x).sum(axis=-1) / x.sum(axis=1)), X)
+    (made,) = kernels(lambda x, w: (x * w[:, None]).sum(axis=1) + w, X, X[:, 0])
+    (made,) = kernels(lambda x: np.where(x > x.mean(), x, 0).sum() / x.std(), V)[:1]
+
+
+@pytest.mark.row("J02")
+def test_costly_values_are_not_computed_twice() -> None:
+    for f, times in ((softmax, 2), (logsumexp, 2), (lambda x: (np.exp(x), np.exp(x).sum(axis=1)), 2)):
+        jitted = cwrapjit.jit(f)
+        jitted(X)
+        (kernel,) = jitted.kernels
+        body = kernel.source.partition("return true")[0].rpartition("const npy_intp n")[2]
+        assert body.count("exp(") == times  # in the loop over lanes, and in its rest
+    # A value that no result can hold between passes lies in a block of memory.
+    for n in (10, 1000):
+        x = np.random.default_rng(3).normal(size=(3, n))
+        kernels(
+            lambda x: (np.exp(x - x.max(axis=1, keepdims=True)) > np.tanh(x).mean(axis=1, keepdims=True)).sum(
+                axis=1
+            ),
+            x,
+        )
+
+
+@pytest.mark.row("J02")
+def test_numpy_between_kernels() -> None:
+    made = kernels(lambda x, w: np.tanh(np.tanh(x @ w) @ w.T + 1).sum(axis=0) * 2, X, X.T @ X)
+    assert len(made) == 3
+    assert kernels(lambda x: x.T[::2], X) == [] and kernels(lambda x: x.sum(axis=0), X) == []
+    # Of a matrix: sums of rows, then NumPy's; the quotient; the exponentials.
+    assert len(kernels(lambda x: np.exp(x - x.mean()).sum(), X)) == 3
+
+
+@pytest.mark.row("J02")
+def test_columns_are_no_rows() -> None:
+    """A vector with a number per row of a square matrix stands beside its columns, too."""
+    x = X[:, :6]
+    kernels(lambda x: x + x.sum(axis=1), x)
+    kernels(lambda x: x + x.sum(axis=1) + x.sum(axis=1)[:, None], x)
+    kernels(lambda x: (x.sum(axis=1) + x).sum(axis=1) * x.max(axis=1) + x[0], x)
+    kernels(lambda x: (x.sum(axis=1)[:, None] * x.sum(axis=1)).max(axis=1) + x.sum(axis=1), x)
+
+
+@pytest.mark.row("J02")
+def test_many_passes() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(30):
+            x = x - x.mean(axis=-1, keepdims=True) * 0.5
+            x = np.tanh(x)
+        return x
+
+    assert 1 < len(kernels(f, X)) < 10
+
+
+@pytest.mark.row("J02")
+def test_long_chains() -> None:
+    """Nodes are counted, not seconds: nothing recurses, and each value is planned once."""
+
+    def f(x: Any) -> Any:
+        a = b = x
+        for _ in range(3 * sys.getrecursionlimit()):
+            a, b = b * 0.5 + 1, a
+        return a
+
+    made = kernels(f, V)
+    assert len(made) == 1
+
+
+@pytest.mark.row("J02")
+def test_many_arguments() -> None:
+    arrays = [V + k for k in range(100)]
+    kernels(lambda values: sum(values) * 1.0, arrays)
