@@ -32,6 +32,7 @@ NAMES = (
     "threads",
     "scaling",
     "graph",
+    "jit",
     "library",
     "objects",
     "callbacks",
