@@ -33,11 +33,6 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_i
 _PLAIN = (np.ndarray, *PYTHON_NUMBERS)
 
 
-def _plain_key(args: Sequence[Any]) -> tuple[Any, ...]:
-    """Returns the types and shapes of arguments, in the shortest time."""
-    return tuple([(a.dtype, a.shape) if type(a) is np.ndarray else type(a) for a in args])
-
-
 class _Inline(Exception):
     """An argument is traced: the function is part of another trace."""
 
@@ -121,19 +116,24 @@ class Jitted(Generic[P, R]):
         kinds = {p.kind for p in self._parameters}
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self._arity = len(self._parameters) if kinds <= set(plain) else -1
+        self._defaults = tuple([p.default for p in self._parameters if p.default is not p.empty])
+        self._required = len(self._parameters) - len(self._defaults)
         # By the types and shapes of plain arguments, by those of all, by pattern.
         self._plain: dict[Any, Callable[..., Any]] = {}
         self._quick: dict[Any, Program] = {}
         self._plans: dict[Any, list[_Plan]] = {}
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if not kwargs:
-            run = self._plain.get(_plain_key(args))
-            if run is not None:
-                plain: R = run(*args)
-                return plain
         values: Sequence[Any] = args
-        if kwargs or len(args) != self._arity:
+        if not kwargs:
+            if self._required <= len(values) < self._arity:
+                values = (*args, *self._defaults[len(args) - self._required :])
+            key = tuple([(v.dtype, v.shape) if type(v) is np.ndarray else type(v) for v in values])
+            run = self._plain.get(key)
+            if run is not None:
+                plain: R = run(*values)
+                return plain
+        if kwargs or len(values) != self._arity:
             bound = self.__signature__.bind(*args, **kwargs)
             bound.apply_defaults()
             values = list(bound.arguments.values())
@@ -170,7 +170,8 @@ class Jitted(Generic[P, R]):
                 and all(type(v) in _PLAIN for v in values)
                 and not any(self._static)
             ):
-                self._plain[_plain_key(values)] = plan.program.run
+                key = tuple([(v.dtype, v.shape) if type(v) is np.ndarray else type(v) for v in values])
+                self._plain[key] = plan.program.run
             return plan.program
 
     def _trace(self, values: Sequence[Any]) -> Program:
@@ -190,7 +191,7 @@ class Jitted(Generic[P, R]):
                     trace.refuse(f"it changes a {type(tree).__name__} that is an argument; return a new one")
             return Program(trace, inputs, result, self._options)
         finally:
-            trace.is_open = False
+            trace.close()
 
     def _refuse_unhashable(self, values: Sequence[Any]) -> None:
         for value, parameter in zip(values, self._parameters, strict=True):
@@ -274,10 +275,8 @@ def _traced(trace: Trace, value: Any, inputs: list[Traced], trees: list[Any]) ->
     if not given.leaves:
         return value
     leaf = given.leaves[0]
-    if np.asarray(leaf).dtype.kind not in "biufc":
-        raise TypeError(
-            f"jit: {trace.name}(): an array of dtype {np.asarray(leaf).dtype}; jit has numbers alone"
-        )
+    if isinstance(leaf, np.ndarray) and leaf.dtype.kind not in "biufc":
+        raise TypeError(f"jit: {trace.name}(): an array of dtype {leaf.dtype}; jit has numbers alone")
     inputs.append(trace.input(len(inputs), leaf))
     return inputs[-1]
 

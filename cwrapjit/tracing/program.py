@@ -100,8 +100,9 @@ class Program:
     def _name(self, value: Traced) -> str:
         if value._kind == INPUT:
             return value._name
-        if value._kind == NUMBER:
-            return self._name(value._args[0])
+        if value._kind == NUMBER:  # rounded as NumPy rounds it; kernels refuse an int that no float equals
+            is_rounded = value.dtype.kind == "f" and value._args[0].dtype.kind == "i"
+            return f"float({self._name(value._args[0])})" if is_rounded else self._name(value._args[0])
         return self._constant(value._params[0]) if value._kind == CONST else f"t{value.id}"
 
     def _tree(self, result: Any, outputs: list[Traced]) -> str:

@@ -41,6 +41,11 @@ class Trace:
         self.literals: set[int] = set()
         self.sources: dict[int, str] = {}
 
+    def close(self) -> None:
+        """Ends the trace. What is left of it are the facts about lengths."""
+        self.is_open = False
+        self.values, self.known, self.kept = [], {}, []
+
     def make(
         self,
         kind: str,

@@ -349,6 +349,12 @@ def test_python_integers_beside_small_ones() -> None:
             x,
         )
         check(lambda x, n: (x < n, n >= x), x, 300)
+        check(lambda x, n: (x + (n > 2), x * (n < 2), np.where(n > 2, x, 0)), x, 300)
+    x = numbers("f4")
+    for n in (2**24 + 1, 2**70, -(2**53) - 1):  # no float32 has this value
+        check(lambda x, n: (x * n, x + n, x < n, np.maximum(x, n), np.full_like(x, n)), x, n)
+    many = np.broadcast_to(np.float32(1), 2**24 + 1)
+    assert cwrapjit.jit(lambda x: x.mean())(many) == 1
 
 
 # ---- random expressions --------------------------------------------------------------------------------
