@@ -128,3 +128,32 @@ def test_long_chains() -> None:
 def test_many_arguments() -> None:
     arrays = [V + k for k in range(100)]
     kernels(lambda values: sum(values) * 1.0, arrays)
+
+
+@pytest.mark.row("J02")
+def test_several_values_are_kept() -> None:
+    """Two values wait at once: beside each other in memory, or in results that are written later."""
+
+    def f(x: Any) -> Any:
+        one, two = np.exp(x - x.max(axis=1, keepdims=True)), np.tanh(x)
+        total = one.sum(axis=1, keepdims=True) + two.sum(axis=1, keepdims=True)
+        return ((one / total) > (two / total)).sum(axis=1), (one - two / total).max(axis=1)
+
+    def g(x: Any) -> Any:
+        one, two = np.exp(x), np.tanh(x)
+        total = one.sum(axis=1, keepdims=True) + two.sum(axis=1, keepdims=True)
+        early = x * total
+        return early, one * total + two / early.max(axis=1, keepdims=True)
+
+    for n in (10, 1000):
+        for function in (f, g):
+            assert len(kernels(function, np.random.default_rng(3).normal(size=(3, n)))) == 1
+
+
+@pytest.mark.row("J02")
+def test_cheap_values_are_computed_where_they_are_used() -> None:
+    """x - 1 is not stored by the first kernel, and the ones are no array."""
+    made = kernels(lambda x: (x - 1) * np.exp(x).sum(), X)
+    assert [signature.partition("->")[2].count("y") for signature in made] == [1, 1]
+    (made_of_ones,) = kernels(lambda x: x + np.ones_like(x), X)
+    assert made_of_ones.partition("->")[0].count("x") == 1
