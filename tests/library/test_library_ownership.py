@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
+import time
 import warnings
 from typing import Any
 
@@ -625,6 +627,53 @@ def test_other_threads_and_libraries_may_have_the_class():
     assert other.function("thing *same(thing *t)")(a) == a
     del context, a
     assert left(lib) == (0, 0, 0)
+
+
+MEETING = """
+#include <sched.h>
+struct leaf { double id; };
+struct inner { struct leaf *p; };
+struct node { struct inner one; };
+int leaf_init(struct leaf *s, double id) { s->id = id; return 0; }
+void leaf_clear(struct leaf *s) { s->id = -1; }
+/* 0: nobody has read; 1: the call has read, and waits; 2: the other thread is done */
+volatile int step;
+void go_on(void) { step = 2; }
+struct inner node_one(const struct node *s)
+{
+    struct inner one = s->one;
+    for (step = 1; step != 2; ) sched_yield();
+    return one;
+}
+"""
+
+
+@pytest.mark.row("G18")
+def test_a_result_keeps_what_another_thread_replaced_during_the_call():
+    lib = from_c(MEETING)
+    lib.struct(
+        "struct leaf { double id; }", init="int leaf_init(struct leaf *s, double id)", free="leaf_clear"
+    )
+    lib.struct("struct inner { struct leaf *p; }")
+    lib.struct("struct node { struct inner one; }")
+    lib.function("struct inner node_one(const struct node *s)")
+    lib.function("void go_on(void)")
+    lib.variable("int step")
+    node, leaf = lib.node(), lib.leaf(7.0)
+    node.one.p = leaf
+    results = []
+    call = threading.Thread(target=lambda: results.append(lib.node_one(node)), daemon=True)
+    call.start()
+    while lib.step != 1:
+        time.sleep(0.001)
+    node.one.p = None
+    refuses(BufferError, leaf.close, "refers to it")  # the call may return its address
+    del leaf
+    gc.collect()
+    lib.go_on()
+    call.join()
+    (one,) = results
+    assert one.p.id == 7.0
 
 
 AT_EXIT = """

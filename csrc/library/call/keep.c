@@ -91,6 +91,9 @@ cwj_library_keep_arguments(const cwj_library_frame *frame, PyObject *made)
 {
     const cwj_library_function *function = frame->function;
     cwj_instance *self = (cwj_instance *)made;
+    if (self->layout->has_pointers && cwj_references_put_parked(self) < 0) {
+        return -1;
+    }
     for (int k = 0; self->layout->has_pointers && k < function->nparameters; k++) {
         const cwj_parameter *p = &function->parameters[k];
         bool may_be_kept = cwj_role_is(p->role, CWJ_MEMORY) || p->role == CWJ_BUFFER ||

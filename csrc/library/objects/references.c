@@ -23,6 +23,33 @@ int cwj_calls_young;
 bool cwj_any_parked;
 static PyObject *parked[2]; /* by generation: an owned list, or NULL */
 
+static bool
+is_copy(PyObject *entry)
+{
+    return PyTuple_GET_ITEM(entry, 2) == Py_True;
+}
+
+static void
+count_holders(PyObject *entry, Py_ssize_t change)
+{
+    PyObject *owners = PyTuple_GET_ITEM(entry, 1);
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(owners); k++) {
+        cwj_instance *owner = (cwj_instance *)PyTuple_GET_ITEM(owners, k);
+        owner->holders += change;
+        owner->copied += is_copy(entry) ? change : 0;
+    }
+}
+
+/* Steals a list of entries, or NULL. May run Python code. */
+static void
+free_parked(PyObject *entries)
+{
+    for (Py_ssize_t k = 0; entries != NULL && k < PyList_GET_SIZE(entries); k++) {
+        count_holders(PyList_GET_ITEM(entries, k), -1);
+    }
+    Py_XDECREF(entries);
+}
+
 /* Calls of the generation in which an object was parked, and older calls, may read it. When the old calls have ended,
  * frees what was parked while they were young; the young calls then become the old ones. */
 void
@@ -34,10 +61,11 @@ cwj_generation_ended(void)
         parked[old] = NULL;
         cwj_any_parked = parked[!old] != NULL;
         cwj_calls_young = old;
-        Py_XDECREF(unread); /* may run Python code */
+        free_parked(unread);
     }
 }
 
+/* An owner that is parked cannot be closed. */
 static int
 park(PyObject *entry)
 {
@@ -49,7 +77,11 @@ park(PyObject *entry)
         made = NULL;
     }
     Py_XDECREF(made);
-    return *list == NULL ? -1 : PyList_Append(*list, entry);
+    if (*list == NULL || PyList_Append(*list, entry) < 0) {
+        return -1;
+    }
+    count_holders(entry, 1);
+    return 0;
 }
 
 /* Steals an entry, and frees it when no call in another thread can still have its pointer. */
@@ -70,23 +102,6 @@ drop(PyObject *entry)
 }
 
 /* ---- entries ------------------------------------------------------------------------------- */
-
-static bool
-is_copy(PyObject *entry)
-{
-    return PyTuple_GET_ITEM(entry, 2) == Py_True;
-}
-
-static void
-count_holders(PyObject *entry, Py_ssize_t change)
-{
-    PyObject *owners = PyTuple_GET_ITEM(entry, 1);
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(owners); k++) {
-        cwj_instance *owner = (cwj_instance *)PyTuple_GET_ITEM(owners, k);
-        owner->holders += change;
-        owner->copied += is_copy(entry) ? change : 0;
-    }
-}
 
 static PyObject *
 make_key(const void *address, const void *which)
@@ -160,6 +175,22 @@ cwj_references_put(cwj_instance *through, const void *address, const void *which
         status = put_entry(owner, key, itself ? NULL : entry);
     }
     CWJ_RELEASE(entry, key, owners);
+    return status;
+}
+
+int
+cwj_references_put_parked(cwj_instance *made)
+{
+    int status = 0;
+    for (int generation = 0; generation < 2; generation++) {
+        PyObject *list = Py_XNewRef(parked[generation]);
+        Py_ssize_t count = list == NULL ? 0 : PyList_GET_SIZE(list); /* what this adds is known */
+        for (Py_ssize_t k = 0; status == 0 && k < count; k++) {
+            PyObject *object = PyTuple_GET_ITEM(PyList_GET_ITEM(list, k), 0);
+            status = cwj_references_put(made, made->pointer, object, object);
+        }
+        Py_XDECREF(list);
+    }
     return status;
 }
 

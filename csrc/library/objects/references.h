@@ -32,7 +32,10 @@ cwj_call_ends(int generation)
  * objects apart. Returns 0, or -1 with an exception set. */
 int cwj_references_put(cwj_instance *through, const void *address, const void *which,
                        PyObject *object);
-/* Does the same for a pointer at `address`, and writes the pointer. */
+/* Has a struct that C filled keep all objects that were replaced while calls run: C may have copied the old pointers.
+ * Returns 0, or -1 with an exception set. */
+int cwj_references_put_parked(cwj_instance *made);
+/* Does the same as cwj_references_put() for a pointer at `address`, and writes the pointer. */
 int cwj_references_point(cwj_instance *through, void *address, const void *pointer,
                          PyObject *object);
 /* Returns the object kept for the pointer at `address`: a new reference, or NULL, with an exception only on failure. */
