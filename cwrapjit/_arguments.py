@@ -315,7 +315,6 @@ class _Signature(Reader):
             yield name, role, dims
 
 
-@functools.lru_cache
 def _parse(who: str, text: str) -> tuple[bool, tuple[Operand, ...]]:
     text.encode()  # refuses lone surrogates
     is_one, operands = _Signature(who, text).parse()
@@ -323,6 +322,8 @@ def _parse(who: str, text: str) -> tuple[bool, tuple[Operand, ...]]:
         raise ValueError(f"{who}: signature: {len(operands)} operands; at most {_MOST_OPERANDS}")
     return is_one, operands
 
+
+_parse_once = functools.lru_cache(_parse)
 
 _REPLACED = "args_input", "prototype_input", "prototype_output", "args_inout", "args_shared"
 
@@ -334,7 +335,7 @@ def _signature(who: str, given: dict[str, Any]) -> tuple[bool, tuple[Operand, ..
             raise TypeError(f"{who}: signature takes the place of {replaced}: give one")
     if not isinstance(text, str):
         raise TypeError(f"{who}: signature must be a str, not {type_of(text)}")
-    return _parse(who, str(text))
+    return _parse_once(who, str(text))
 
 
 # ---- types -----------------------------------------------------------------------------------------
@@ -371,12 +372,13 @@ def _label(dtype: np.dtype[Any]) -> str:
     return _LABELS[kind] + (dtype.str[3:] if kind in "mM" else "")
 
 
-@functools.cache
 def _basic(dtype: np.dtype[Any]) -> _Type:
     number, size, label = _SAME.get(dtype.num, dtype.num), dtype.itemsize, _label(dtype)
     unit = dtype.str[1:] if dtype.kind in "mM" and "[" in label else None
     return number, size, label, CTYPES.get(f"{dtype.kind}{size}"), unit
 
+
+_basic_once = functools.cache(_basic)
 
 _USUAL = tuple(map(np.dtype, "?bBhHilILefdFD"))
 _QUICK: dict[Any, _Type] = {each: _basic(dtype) for dtype in _USUAL for each in (dtype, dtype.type)} | {
@@ -417,7 +419,7 @@ class _Types(Reader):
             return own, (dtype.num, dtype.itemsize, label, ctype, literal)
         if dtype.num > _LAST_NUMBER:
             raise self.wrong(f"Ccode_slice_eval: no C code can work on dtype {key!r}")
-        one = _basic(dtype)
+        one = _basic_once(dtype)
         return one[2], one
 
     def _check_units(self, types: Sequence[_Type], key: Any) -> None:

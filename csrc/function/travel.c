@@ -81,11 +81,14 @@ definition_of(PyObject *extension, PyObject *op)
         return NULL;
     }
     const cwj_function_object *self = (cwj_function_object *)op;
-    return Py_BuildValue("(zNNN)", self->spec->tj.module, describe_environment(self->environment),
-                         cwj_options_describe(&self->chosen),
-                         cwj_ask_python("cwrapjit._arguments", "again", "(sOO)",
-                                        self->spec->tj.name, self->spec->sets,
-                                        self->definition != NULL ? self->definition : Py_None));
+    /* First: code of Python must not run while an exception is set, by another item that failed. */
+    PyObject *arguments =
+        cwj_ask_python("cwrapjit._arguments", "again", "(sOO)", self->spec->tj.name,
+                       self->spec->sets, self->definition != NULL ? self->definition : Py_None);
+    return arguments == NULL ? NULL
+                             : Py_BuildValue("(zNNN)", self->spec->tj.module,
+                                             describe_environment(self->environment),
+                                             cwj_options_describe(&self->chosen), arguments);
 }
 
 /* ---- creation -------------------------------------------------------------- */
