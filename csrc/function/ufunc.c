@@ -306,8 +306,8 @@ static PyObject *
 build(cwj_function_object *self)
 {
     PyObject *ufunc = NULL, *signature = NULL;
-    PyObject *texts = cwj_ask_python("cwrapjit._foreign", "ufunc_texts", "(Os)", self,
-                                     self->runtime.decl->name);
+    PyObject *texts =
+        cwj_ask_python("cwrapjit._foreign", "ufunc_texts", "(Os)", self, self->runtime.decl->name);
     parts block;
     if (texts != NULL && self->runtime.has_core) {
         signature = cwj_ask_python("cwrapjit._ufunc", "signature", "(O)",
