@@ -12,7 +12,7 @@ from cwrapjit.tracing import operators as operators
 from cwrapjit.tracing import ops, shapes
 from cwrapjit.tracing.reductions import by_numpy, dot, mean, reduce
 from cwrapjit.tracing.ufuncs import apply_ufunc, astype, clip, full_like, where
-from cwrapjit.tracing.values import Traced, trace_of
+from cwrapjit.tracing.values import Methods, Traced, trace_of
 
 _OF_UFUNCS = {reduction.ufunc: name for name, reduction in ops.REDUCTIONS.items()}
 
@@ -81,7 +81,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 for _name, _method in METHODS.items():
-    setattr(Traced, _name, _method)
+    setattr(Methods, _name, _method)
 for _name, _attribute in {
     "astype": astype,
     "T": property(shapes.transpose),
@@ -89,4 +89,4 @@ for _name, _attribute in {
     "__array_ufunc__": array_ufunc,
     "__array_function__": array_function,
 }.items():
-    setattr(Traced, _name, _attribute)
+    setattr(Methods, _name, _attribute)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit.tracing.ufuncs import apply_ufunc
-from cwrapjit.tracing.values import CALL, PYTHON_NUMBERS, Traced, trace_of
+from cwrapjit.tracing.values import CALL, PYTHON_NUMBERS, Methods, Traced, trace_of
 
 _ARITHMETIC = {
     "add": ("+", np.add),
@@ -108,6 +108,6 @@ def _unary(x: Traced, sign: str, ufunc: np.ufunc) -> Any:
 for _name, (_sign, _ufunc) in (_ARITHMETIC | _COMPARISONS).items():
     _prefixes = ("", "r", "i") if _name in _ARITHMETIC else ("",)
     for _prefix, _method in zip(_prefixes, _binary(_sign, _ufunc), strict=False):
-        setattr(Traced, f"__{_prefix}{_name.rstrip('_')}__", _method)
+        setattr(Methods, f"__{_prefix}{_name.rstrip('_')}__", _method)
 for _name, (_sign, _ufunc) in _UNARY.items():
-    setattr(Traced, f"__{_name}__", functools.partialmethod(_unary, _sign, _ufunc))
+    setattr(Methods, f"__{_name}__", functools.partialmethod(_unary, _sign, _ufunc))

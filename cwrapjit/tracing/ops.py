@@ -184,9 +184,11 @@ def first_of(name: str, dtype: np.dtype[Any]) -> str:
     return literal(info.min if first == "lowest" else info.max, dtype)
 
 
-@functools.cache
-def reduced_type(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _reduced_type(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Asks NumPy for the type of a reduction."""
     reduced = REDUCTIONS[name].ufunc.reduce(np.ones(1, dtype))
     found: np.dtype[Any] = reduced.dtype
     return found
+
+
+reduced_type = functools.cache(_reduced_type)

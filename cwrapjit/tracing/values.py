@@ -134,7 +134,11 @@ def trace_of(*values: Any) -> Trace:
     return first._trace
 
 
-class Traced:
+# Where numpys.py and operators.py put operators and methods. Type checkers read no tables.
+Methods: Any = type("Methods", (), {})
+
+
+class Traced(Methods):  # type: ignore[misc]
     """A value of a function that jit() traces: an array or a number that is not computed yet."""
 
     _params: tuple[Any, ...]

@@ -214,7 +214,7 @@ PyMethodDef cwj_unit_functions[] = {
      METH_VARARGS | METH_KEYWORDS,
      "library_environment(name, sources=(), libraries=(), include_dirs=(), define_macros=(),\n"
      "                    library_dirs=(), header='', debug=False, text=None, shown='',\n"
-     "                    math=None)\n"
+     "                    math=None, interruptible=False)\n"
      "--\n\n"
      "Load libraries and compile sources, or text, which faults show as `shown`: a capsule.\n"
      "debug: their lines are wanted."},
