@@ -386,7 +386,7 @@ def test_refused_by_shape() -> None:
 
 
 @pytest.mark.row("J05")
-@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 1.26 lets them wrap")
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="this NumPy lets them wrap")
 def test_python_integers_out_of_range() -> None:
     x = np.arange(3, dtype="u1")
     for f in (lambda x: x + 300, lambda x: x - -1):

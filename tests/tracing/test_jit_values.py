@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import cwrapjit
 
-# Earlier versions promote by value; jit() does as NumPy 2 does.
 is_old = np.lib.NumpyVersion(np.__version__) < "2.0.0"
-pytestmark = pytest.mark.skipif(is_old, reason="NumPy 2's promotion")
+as_numpy_2 = pytest.mark.skipif(
+    is_old, reason="this NumPy promotes scalars by their value, jit() as NumPy 2 does"
+)
 
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
 RNG = np.random.default_rng(8)
@@ -116,6 +117,8 @@ def function_of(text: str) -> Callable[..., Any]:
 @pytest.mark.parametrize("text", EXPRESSIONS)
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_expressions(text: str, dtype: str) -> None:
+    if is_old and dtype == "f4" and text in ("x * np.int64(2)", "np.float64(1) - x"):
+        return  # promoted by value
     x, y, v = numbers(dtype), numbers(dtype), numbers(dtype, 5)
     check(function_of(text), x, y, v, 3, 0.75)
 
@@ -282,6 +285,7 @@ def test_mixed_types() -> None:
         )
 
 
+@as_numpy_2
 @pytest.mark.row("J05")
 def test_scalars_and_arrays_without_dims() -> None:
     zero = np.array(2.5)
@@ -340,6 +344,7 @@ def test_axes_of_length_one() -> None:
     check(lambda x: (x[None, :, 0], x[:, None][:, 0], x.sum(axis=-1)[..., None, None], x[:, :1] - x), x)
 
 
+@as_numpy_2
 @pytest.mark.row("J05")
 def test_python_integers_beside_small_ones() -> None:
     for dtype in ("u1", "i1"):
@@ -409,6 +414,7 @@ def program(steps: list[tuple[int, int, int]]) -> Callable[..., Any]:
     return f
 
 
+@as_numpy_2
 @pytest.mark.row("J02", "J05")
 @settings(max_examples=60, deadline=None)
 @given(steps, st.sampled_from([(4, 5), (5, 5), (1, 5), (5, 1), (2, 64), (3, 3, 3)]))
