@@ -101,7 +101,8 @@ def tell(line: str) -> None:
 
 
 def flags_of(source: str) -> list[str]:
-    """Returns the flags that a file asks for: instructions, of which the processor is asked at run time."""
+    """Returns the flags that a file asks for: instructions, of which the processor is asked at run time, and
+    -mtune of a processor for which gcc loads constants instead of moving them from general registers."""
     path = pathlib.Path(source)
     if path.parent.name != "maths" or not sysconfig.get_platform().endswith("x86_64"):
         return []

@@ -151,45 +151,68 @@ CWJ_INLINE double cwj_plain_power(double x, int n)
 #undef CWJ_PLAIN_TIMES
 #undef CWJ_LADDER
 
+typedef union {
+    double number;
+    long long bits;
+} cwj_bits;
+
+#define CWJ_BITS_OF_POWER(n) ((1023LL + (n)) << 52) /* of 2^n */
+
 /* Requires 0 < |n| <= CWJ_LARGEST_POWER. Intermediate results have twice the digits, so the result is rounded once,
- * except for results below DBL_MIN. Very large and very small numbers are first scaled towards 1 by powers of 2, and
- * the result is scaled back. So an intermediate value overflows or underflows only if the result does. */
-CWJ_INLINE double cwj_whole_power(double x, int n)
+ * except for results below DBL_MIN. Large and small numbers are first scaled towards 1 by powers of 2, and the result
+ * is scaled back. If the result overflows or underflows by far, or x is 0, infinite or NaN, plain products give it with
+ * the right flags. */
+static inline __attribute__((unused)) double cwj_whole_power(double x, int n)
 {
     if (n == 1 || n == 2)
         return n == 1 ? x : x * x;
     if (n == -1)
         return 1 / x;
-    double size = fabs(x);
-    double unit = size > 0x1p100 ? 0x1p100 : size < 0x1p-100 ? 0x1p-100 : 1;
-    double inverse = size > 0x1p100 ? 0x1p-100 : size < 0x1p-100 ? 0x1p100 : 1;
     int k = n < 0 ? -n : n;
-    cwj_pair power = cwj_pair_power((cwj_pair){x * inverse, 0}, k);
+    int e = 540 / k;
+    /* Bits, as comparisons of numbers would raise a flag for NaN; masks, as compilers make no vectors of branches. */
+    cwj_bits near = {x}, rest = {x}; /* x = near * rest, one of them is 1 */
+    long long size = near.bits & 0x7fffffffffffffff, large = size >= CWJ_BITS_OF_POWER(0);
+    long long far = -(long long)((size >= CWJ_BITS_OF_POWER(2 * e + 1)) |
+                                 (size <= CWJ_BITS_OF_POWER(-2 * e - 1)));
+    near.bits = (near.bits & ~far) | (CWJ_BITS_OF_POWER(0) & far);
+    rest.bits = (rest.bits & far) | (CWJ_BITS_OF_POWER(0) & ~far);
+    cwj_bits scale = {.bits = CWJ_BITS_OF_POWER(e) - large * (2LL * e << 52)};
+    cwj_pair power = cwj_pair_power((cwj_pair){near.number * scale.number, 0}, k);
+    long long up = n < 0 ? -e * k : e * k; /* the exponent if x is large */
+    cwj_bits back = {.bits = CWJ_BITS_OF_POWER(-up) + large * (2 * up * (1LL << 52))};
     if (n < 0)
         power = cwj_reciprocal(power);
-    double sum = power.high + power.low;
-    /* If the product is infinite, the rest is NaN. */
-    double result = (sum != sum ? power.high : sum) * cwj_plain_power(n < 0 ? inverse : unit, k);
-    return n % 2 ? copysign(result, x) : result; /* for zeros */
+    return (power.high + power.low) * back.number *
+           cwj_plain_power(n < 0 ? 1 / rest.number : rest.number, k);
 }
 
 CWJ_INLINE float cwj_whole_powerf(float x, int n)
 {
-    if (n == 1)
-        return x;
-    double power = cwj_plain_power(x, n < 0 ? -n : n);
-    return (float)(n < 0 ? 1 / power : power);
+    return n == 1 ? x : (float)cwj_plain_power(n < 0 ? 1 / (double)x : x, n < 0 ? -n : n);
 }
 
-/* sqrt alone is wrong: pow(-0.0, 0.5) is 0.0, and pow(-INFINITY, 0.5) is INFINITY. */
+/* sqrt alone is wrong: pow(-0.0, 0.5) is 0.0, and pow(-INFINITY, 0.5) is INFINITY. gcc would compare with infinity by
+ * `x < -DBL_MAX`, which raises a flag for NaN. */
+#ifdef CWJ_OWN_MATHS /* pow itself has the same bits, and forms for vectors */
+#define CWJ_ANY_POW(type, suffix)
+#define cwj_any_pow pow
+#define cwj_any_powf powf
+#else
+#define CWJ_ANY_POW(type, suffix)                                                     \
+    static __attribute__((noinline, unused)) type cwj_any_pow##suffix(type x, type y) \
+    {                                                                                 \
+        return cwj_quick_pow##suffix(x, y);                                           \
+    }
+#endif
 #define CWJ_POW(type, suffix)                                                                     \
     CWJ_INLINE type cwj_half_power##suffix(type x)                                                \
     {                                                                                             \
-        return sqrt##suffix(x == -INFINITY ? INFINITY : x + 0);                                   \
+        return sqrt##suffix(x * 0.5f == x ? fabs##suffix(x) : x);                                 \
     }                                                                                             \
     CWJ_INLINE type cwj_quick_pow##suffix(type x, type y)                                         \
     {                                                                                             \
-        if (y >= -CWJ_LARGEST_POWER && y <= CWJ_LARGEST_POWER) {                                  \
+        if (__builtin_islessequal(fabs##suffix(y), CWJ_LARGEST_POWER)) {                          \
             int n = (int)y;                                                                       \
             if (n == y)                                                                           \
                 return n == 0 ? 1 : cwj_whole_power##suffix(x, n);                                \
@@ -198,10 +221,7 @@ CWJ_INLINE float cwj_whole_powerf(float x, int n)
         }                                                                                         \
         return pow##suffix(x, y);                                                                 \
     }                                                                                             \
-    static __attribute__((noinline, unused)) type cwj_any_pow##suffix(type x, type y)             \
-    {                                                                                             \
-        return cwj_quick_pow##suffix(x, y);                                                       \
-    }                                                                                             \
+    CWJ_ANY_POW(type, suffix)                                                                     \
     /* Both branches give the same numbers; inlined only if most of the text is then removed. */  \
     CWJ_INLINE type cwj_pow##suffix(type x, type y)                                               \
     {                                                                                             \
@@ -210,6 +230,23 @@ CWJ_INLINE float cwj_whole_powerf(float x, int n)
 CWJ_POW(double, )
 CWJ_POW(float, f)
 #undef CWJ_POW
+#undef CWJ_ANY_POW
+
+/* ---- sine and cosine ------------------------------------------------------------------------------ */
+
+#ifdef CWJ_OWN_MATHS /* sin and cos have forms for vectors */
+#define CWJ_SINCOS(type, suffix)                                         \
+    CWJ_INLINE void cwj_sincos##suffix(type x, type *sine, type *cosine) \
+    {                                                                    \
+        *sine = sin##suffix(x);                                          \
+        *cosine = cos##suffix(x);                                        \
+    }
+CWJ_SINCOS(double, )
+CWJ_SINCOS(float, f)
+#undef CWJ_SINCOS
+#define sincos cwj_sincos
+#define sincosf cwj_sincosf
+#endif
 
 #ifndef CWJ_SEES_EXCEPTIONS
 #define floor cwj_floor

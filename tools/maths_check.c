@@ -121,6 +121,7 @@ static const struct {
     {"cbrt", mpfr_cbrt, NULL, -10, 10, -10, 10},
     {"erf", mpfr_erf, NULL, -6, 6, -3, 3},
     {"erfc", mpfr_erfc, NULL, -6, 28, -3, 6},
+    {"pow", NULL, mpfr_pow, 0, 20, 0.1, 10},
     {"atan2", NULL, mpfr_atan2, -5, 5, -5, 5},
     {"hypot", NULL, mpfr_hypot, -5, 5, -5, 5},
 };
@@ -198,16 +199,17 @@ static bool same_class(double a, double b)
     return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
 }
 
-/* The error of result, if high is the exact value rounded and low is missing, both in ulps. */
+/* The error of result in ulps, if high is the exact value rounded and low is missing, in ulps; infinity counts as the
+ * number after the largest. */
 static double error_of(double result, double high, double low, size_t size)
 {
     if (same_class(result, high))
         return isnan(high) || isinf(high) ? 0 : fabs(low);
     double largest = size == 8 ? 0x1.fffffffffffffp1023 : 0x1.fffffep127;
     if (isinf(high) && fabs(result) == largest && !signbit(high) == !signbit(result))
-        return 1;
+        return 1 + (signbit(high) ? -low : low);
     if (isinf(result) && fabs(high) == largest && !signbit(high) == !signbit(result))
-        return 1;
+        return 1 - (signbit(high) ? -low : low);
     if (isnan(result) || isnan(high) || isinf(result) || isinf(high))
         return 1e9;
     if (result == 0 && high == 0 && low == 0)
@@ -269,12 +271,11 @@ static void exact(int o, double x, double y, size_t size, double *target, double
     else
         oracles[o].two(mr, mx, my, MPFR_RNDN);
     *target = size == 8 ? mpfr_get_d(mr, MPFR_RNDN) : (double)mpfr_get_flt(mr, MPFR_RNDN);
-    *low = 0;
-    if (isfinite(*target)) {
-        mpfr_sub_d(md, mr, *target, MPFR_RNDN);
-        mpfr_mul_2si(md, md, -ulp_of(*target, size), MPFR_RNDN);
-        *low = mpfr_get_d(md, MPFR_RNDN);
-    }
+    double largest = size == 8 ? 0x1.fffffffffffffp1023 : 0x1.fffffep127;
+    double near = isinf(*target) ? copysign(largest, *target) : *target;
+    mpfr_sub_d(md, mr, near, MPFR_RNDN);
+    mpfr_mul_2si(md, md, -ulp_of(near, size), MPFR_RNDN);
+    *low = mpfr_get_d(md, MPFR_RNDN) - (isinf(*target) ? copysign(1, *target) : 0);
 }
 
 static void check_chunk(const function *f, int o, const double *x, const double *y, worst *w)
@@ -407,6 +408,28 @@ static const double edges[] = {0.0,
                                710.4758600739439,
                                710.475860073944};
 
+/* For pow, half of the time: results all over the range, also of numbers near 1; near its ends; exact ones, and halves of
+ * units. */
+static void choose_power(const function *f, double *x, double *y)
+{
+    static const double ends[2][4] = {{1024, -1022, -1074, -1075}, {128, -126, -149, -150}};
+    bool single = f->size == 4;
+    uint64_t b = next_bits();
+    if (b & 1)
+        return;
+    *x = fabs(b & 2 ? 1 + ldexp(uniform() - 0.5, -(int)(b >> 8 & 31)) : *x);
+    double l = log2(single ? (double)(float)*x : *x);
+    double wanted = b & 4 ? ends[single][b >> 3 & 3] + ldexp(uniform() - 0.5, -(int)(b >> 16 & 31))
+                          : ends[single][3] - 5 + (ends[single][0] - ends[single][3] + 10) * uniform();
+    if (isfinite(l) && l != 0)
+        *y = wanted / l;
+    if ((b >> 32 & 15) == 0) {
+        double root = (double)(next_bits() >> (single ? 52 : 46) >> (b >> 40 & 7));
+        *x = ldexp((b & 32 ? root * root : 1) * root * root, (int)(b >> 48 & 31) * 4 - 64);
+        *y = (double)((int)(b >> 56 & 31) - 12) * (b & 32 ? 0.25 : 0.5);
+    }
+}
+
 static void check_double(const function *f, long count)
 {
     int o = find_oracle(f->name);
@@ -435,7 +458,9 @@ static void check_double(const function *f, long count)
                                 1.57079632679489661923132169163975144L);
                 x[i] = of_bits((uint64_t)to_bits(x[i]) + (b >> 6 & 3) - 1);
             }
-            if (f->arity == 2 && next_bits() & 1)
+            if (!strncmp(f->name, "pow", 3))
+                choose_power(f, &x[i], &y[i]);
+            if (f->arity == 2 && strncmp(f->name, "pow", 3) && next_bits() & 1)
                 y[i] = ldexp(x[i], (int)(next_bits() & 63) % 60 - 30) * (1 + uniform());
             if (f->size == 4) {
                 if (next_bits() & 1 && f->arity == 1) {

@@ -2,6 +2,7 @@
 
     python tools/maths_check.py                 all of it (an hour); writes docs/accuracy.md
     python tools/maths_check.py --quick         a thousandth of it, writes nothing
+    python tools/maths_check.py pow powf        only these functions, and their rows of docs/accuracy.md
 
 Random and structured arguments are compared with MPFR (Debian: libmpfr-dev), all floats with the function
 of doubles. Each instruction set that this processor has is a program of its own, made of tools/maths_check.c;
@@ -26,9 +27,9 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SETS = {
-    "sse2": ["-DTJV_LANES=2"],
+    "sse2": ["-DTJV_LANES=2", "-mtune=amdfam10"],
     "one": ["-DTJV_LANES=1", "-mavx2", "-mfma"],
-    "fma": ["-DTJV_LANES=2", "-mavx", "-mfma"],
+    "fma": ["-DTJV_LANES=2", "-mavx2", "-mfma", "-mtune=amdfam10"],
     "avx2": ["-DTJV_LANES=4", "-mavx2", "-mfma"],
     "avx512": ["-DTJV_LANES=8", "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma"],
 }
@@ -40,11 +41,12 @@ NUMPY = {
     "atan": "arctan",
     "atan2": "arctan2",
     "atanh": "arctanh",
+    "pow": "power",
 }
 # libmvec's letter, the doubles of a vector, and SLEEF's ending.
 PEERS = {"avx2": ("d", 4, "avx2"), "avx512": ("e", 8, "avx512f")}
 LIMIT = 1.0
-TWO = ("atan2", "hypot")
+TWO = ("atan2", "pow", "hypot")
 NAMES = re.findall(r"^TJV_FUNCTION\((\w+),", (ROOT / "tinyjit/maths/functions.def").read_text(), re.M)
 FOUND = re.compile(
     r"(\w+): ([\d.]+) ulp at (\S+)( \S+)? is (\S+) not (\S+); (\d+) arguments, ([\d.]+)% not the nearest, "
@@ -72,7 +74,9 @@ def sets_here() -> list[str]:
 def build(folder: pathlib.Path, name: str) -> pathlib.Path:
     program = folder / name
     command = [os.environ.get("CC", "cc"), "-O3", "-std=gnu11", "-ffp-contract=off", "-fno-math-errno"]
-    command += [*SETS[name], "-Wno-psabi", str(ROOT / "tools/maths_check.c"), "-o", str(program)]
+    command += [*SETS[name], "-Wno-psabi", f"-I{ROOT}/tinyjit"]
+    command += [str(ROOT / "tools/maths_check.c"), str(ROOT / "tinyjit/unit/mathematics.c")]
+    command += ["-o", str(program)]
     libraries = ["-lmpfr", "-lgmp", "-lm"]
     if name in PEERS:
         (folder / "peers.h").write_text(peers(name))
@@ -124,8 +128,8 @@ def output(command: list[str | pathlib.Path]) -> str:
 class Check:
     """What one run found: lines of the table, and failures."""
 
-    def __init__(self, program: pathlib.Path, quick: bool, jobs: int) -> None:
-        self.program, self.quick = program, quick
+    def __init__(self, program: pathlib.Path, names: list[str], quick: bool, jobs: int) -> None:
+        self.program, self.names, self.quick = program, names, quick
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs)
         self.failures: list[str] = []
         self.worst: dict[str, tuple[float, str, int]] = {}
@@ -153,7 +157,7 @@ class Check:
     def accuracy(self) -> None:
         """Random and structured arguments against MPFR; then all floats against the function of doubles."""
         wanted = []
-        for name in NAMES:
+        for name in self.names:
             parts, count = (1, 10_000) if self.quick else (4, 2_500_000)
             wanted += [("double", name, count, seed) for seed in range(1, parts + 1)]
             if name.endswith("f") and name[:-1] in NAMES and name[:-1] not in TWO:
@@ -163,7 +167,7 @@ class Check:
             self.note(text)
 
     def special(self, programs: dict[str, pathlib.Path]) -> None:
-        for program, name in itertools.product(programs.values(), NAMES):
+        for program, name in itertools.product(programs.values(), self.names):
             text = output([program, "special", name])
             if not text.endswith(": 0 differences at special arguments\n"):
                 self.failures.append(text)
@@ -173,7 +177,7 @@ class Check:
 
         NaN means that there is none. `one` has the functions of one number."""
         found = {}
-        for name in NAMES:
+        for name in self.names:
             text = self.ask("time", name)
             others = [re.search(rf"{each} ([\d.]+)", text) for each in ("libmvec", "SLEEF")]
             ours, libm = map(float, re.findall(r"[\d.]+(?= ns)|(?<=libm )[\d.]+", text))
@@ -199,16 +203,10 @@ def numpy_time(name: str) -> float:
     )
 
 
-def same_bits(programs: dict[str, pathlib.Path], count: int) -> list[str]:
+def same_bits(programs: dict[str, pathlib.Path], names: list[str], count: int) -> list[str]:
     """Returns a line for each function whose results differ between the instruction sets."""
-    texts = {
-        name: subprocess.run(
-            [each, "digest", "all", str(count)], check=True, text=True, stdout=subprocess.PIPE
-        ).stdout
-        for name, each in programs.items()
-    }
-    lines = zip(*(text.splitlines() for text in texts.values()), strict=True)
-    return [f"{', '.join(texts)} differ: {each[0]}" for each in lines if len(set(each)) > 1]
+    lines = ([output([each, "digest", name, str(count)]) for each in programs.values()] for name in names)
+    return [f"{', '.join(programs)} differ: {each[0]}" for each in lines if len(set(each)) > 1]
 
 
 def table(check: Check, times: dict[str, list[float]], best: str) -> str:
@@ -216,7 +214,11 @@ def table(check: Check, times: dict[str, list[float]], best: str) -> str:
         return "" if number != number else f"{number:.2f}"
 
     text = (ROOT / "tools/maths_check.md").read_text().replace("SET", best)
+    before = (ROOT / "docs/accuracy.md").read_text()
     for name in NAMES:
+        if name not in check.names:
+            text += re.search(rf"^\| `{name}` .*\n", before, re.M)[0]
+            continue
         error, where, count = check.worst[name]
         arguments = "all" if count >= 2**32 else f"{count / 1e6:.0f} million"
         text += f"| `{name}` | {error:.3f} | `{where}` | {arguments} | "
@@ -226,14 +228,18 @@ def table(check: Check, times: dict[str, list[float]], best: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help="functions; none: all")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    if not set(options.names) <= set(NAMES):
+        parser.error(f"functions are {', '.join(NAMES)}")
+    names = options.names or NAMES
     with tempfile.TemporaryDirectory() as folder:
         programs = {name: build(pathlib.Path(folder), name) for name in sets_here()}
         best = list(programs)[-1]
-        check = Check(programs[best], options.quick, options.jobs)
-        check.failures += same_bits(programs, 10_000 if options.quick else 1_000_000)
+        check = Check(programs[best], names, options.quick, options.jobs)
+        check.failures += same_bits(programs, names, 10_000 if options.quick else 1_000_000)
         check.special(programs)
         times = {} if options.quick else check.times(programs.get("one", programs[best]))
         check.accuracy()

@@ -32,6 +32,7 @@ LISTED = re.findall(
 OURS = [(name, int(arity), kind) for name, arity, kind in LISTED]
 ONE = [name for name, arity, kind in OURS if arity == 1 and kind == "double"]
 SETS = ["sse2", "avx2", "avx512"] if platform.machine() == "x86_64" else ["neon"]
+SINCOS = "void sincos(double, double *, double *), sincosf(float, float *, float *);"
 TIERS = pytest.mark.parametrize("optimize", ["off", "eager"])
 
 
@@ -177,6 +178,38 @@ def test_threads_do_not_change_bits(threads: int) -> None:
 
 
 @pytest.mark.row("M02")
+@pytest.mark.parametrize("kind", ["double", "float"])
+def test_powers_have_the_bits_of_constant_exponents(kind: str) -> None:
+    """mathematics.h has the text for whole exponents from -8 to 8, and for 0.5."""
+    suffix = "f" if kind == "float" else ""
+    x = numbers(kind, 200)
+    exponents = [*range(-9, 10), 0.5, -0.5, 1.5, 1.7]
+    with np.errstate(all="ignore"):
+        constant = [define(f"{kind} f({kind} x) {{ return pow{suffix}(x, {n}); }}")(x) for n in exponents]
+        for optimize in ("off", "eager"):
+            f = define(calls("pow" + suffix, 2, kind), optimize)
+            each, every = np.meshgrid(np.array(exponents, x.dtype), x)  # neighbours differ
+            assert bits(f(every, each)) == bits(np.array(constant).T.copy())
+            for n, wanted in zip(exponents, constant, strict=True):
+                assert bits(f(x, x.dtype.type(n))) == bits(wanted), n
+
+
+@pytest.mark.row("M02")
+@TIERS
+@pytest.mark.parametrize("kind", ["double", "float"])
+def test_sincos_has_the_bits_of_sin_and_cos(kind: str, optimize: str) -> None:
+    x, suffix = numbers(kind), "f" if kind == "float" else ""
+    text = f"{SINCOS} void f({kind} x, OUT {kind} *s, OUT {kind} *c) {{ sincos{suffix}(x, s, c); }}"
+    with np.errstate(all="ignore"):
+        got = define(text, optimize)(x)
+        for each, name in zip(got, ["sin" + suffix, "cos" + suffix], strict=True):
+            assert bits(each) == bits(define(calls(name, 1, kind), "off")(x))
+        text = f"*s = sin{suffix}(x); *c = cos{suffix}(x);"
+        both = f"void f({kind} x, OUT {kind} *s, OUT {kind} *c) {{ {text} }}"
+        assert bits(define(both, optimize)(x)[1]) == bits(got[1])
+
+
+@pytest.mark.row("M02")
 @pytest.mark.parametrize("text", ["exp({0})", "{1}f({0}f)", "__builtin_exp({0})"])
 def test_constants_have_the_same_bits(text: str) -> None:
     """Compilers would fold them to the nearest numbers."""
@@ -204,8 +237,13 @@ def test_constants_have_the_same_bits(text: str) -> None:
         ("float f(float x) { return logf(x) + cosf(x); }", True),
         ("double f(double x) { double e = exp(x); return x > 0 ? e : 1; }", True),
         ("double f(double x) { double (*e)(double) = &exp; return e(x); }", True),
-        ("double f(double x) { return atan2(x, 1.7) + hypot(x, 2); }", True),
+        ("double f(double x) { return atan2(x, 1.7) + hypot(x, 2) + pow(x, 1.7); }", True),
         ("static double g(double x) { return log(x); } double f(double x) { return g(x) + 1; }", True),
+        ("double f(double x, double y) { return pow(x, y) * pow(y, 3) + pow(y, x); }", True),
+        ("float f(float x) { return powf(x, 1.7f) + powf(x, 3); }", True),
+        ("double f(double x) { return sin(x) + cos(x); }", True),
+        (f"{SINCOS} double f(double x) {{ double s, c; sincos(x, &s, &c); return s / c; }}", True),
+        (f"{SINCOS} float f(float x) {{ float s, c; sincosf(x, &s, &c); return s / c; }}", True),
         ("double f(double x) { return x > 0 ? exp(x) : 1; }", False),  # as docs/mathematics.md says
     ],
 )
@@ -218,8 +256,9 @@ def test_loops_are_vectors_without_fastmath(text: str, vectors: bool) -> None:
     called = [call for each in found.functions for call in each["calls"]]
     assert {library for _, library in called} == {"cwrapjit"}
     assert any(name.startswith("_ZGV") for name, _ in called) == vectors
-    x = np.linspace(0.1, 5, 1003).astype("f4" if text.startswith("float") else "f8")
-    assert bits(f(x)) == bits(define(text, "off")(x))
+    x = np.linspace(0.1, 5, 1003).astype("f4" if "float f" in text else "f8")
+    both = [x, x[::-1]][: 2 if "double y" in text else 1]
+    assert bits(f(*both)) == bits(define(text, "off")(*both))
 
 
 @pytest.mark.row("M03")
@@ -247,6 +286,30 @@ def test_no_flag_is_raised_that_c_does_not_raise(optimize: str) -> None:
         f(np.zeros(3))
 
 
+@pytest.mark.row("M03")
+@TIERS
+def test_powers_raise_the_flags_that_c_raises(optimize: str) -> None:
+    values = [0.0, -0.0, 1.0, -1.5, 2.0, np.inf, -np.inf, np.nan, 1e300, -1e300, 1e-300, 5e-324, 2.0**341]
+    exponents = [-9, -8, -3, -2, -1, 0, 1, 2, 3, 4, 8, 9, 0.5, 1.7, -1.7, np.inf, -np.inf, np.nan]
+    exponents += [-7, -6, -5, -4, 5, 6, 7]
+    names = {"invalid value": "invalid", "divide by zero": "divide", "overflow": "overflow"}
+    raised: list[str] = []
+    varies = define("double f(double x, double y) { return pow(x, y); }", optimize).ufunc
+    with np.errstate(all="call", under="ignore", call=lambda kind, _: raised.append(names[kind])):
+        for y in exponents:
+            text = repr(y).replace("inf", "INFINITY").replace("nan", "1")  # NAN itself raises a flag
+            constant = define(f"double f(double x) {{ return pow(x, {text}); }}", optimize).ufunc
+            for x in values:
+                infinite = np.isinf(x) or np.isinf(y)
+                for call in (constant, varies)[int(np.isnan(y)) :]:
+                    one = call(*[np.full(9, x), y][: call.nin])[0]
+                    wanted = ["invalid"] if np.isnan(one) and not (np.isnan(x) or np.isnan(y)) else []
+                    if np.isinf(one) and not infinite:
+                        wanted = ["divide" if x == 0 else "overflow"]
+                    assert raised == wanted, (x, y)
+                    raised.clear()
+
+
 # ---- names ----------------------------------------------------------------------------------------
 
 
@@ -262,6 +325,8 @@ def test_no_flag_is_raised_that_c_does_not_raise(optimize: str) -> None:
          "double f(double x) { return pow(x, 3); }", 5.0),
         ("static double fabs(double x) { return x - 7; } "
          "double f(double x) { return fabs(x) + floor(x); }", -3.0),
+        ("static void sincos(double x, double *s, double *c) { *s = x; *c = 1; } "
+         "double f(double x) { double s, c; sincos(x, &s, &c); return s + c; }", 3.0),
         ("double f(double exp) { double log = exp; { double sin = log; return sin; } }", 2.0),
     ],
 )  # fmt: skip
@@ -291,13 +356,14 @@ def test_a_function_of_the_header_wins(optimize: str) -> None:
 @pytest.mark.parametrize("brought", ["library", "sources"])
 def test_a_library_or_a_source_wins(brought: str, optimize: str, tmp_path: pathlib.Path) -> None:
     text = "double exp(double x) { return x + 1; }\nfloat cosf(float x) { return x + 2; }\n"
+    text += "void sincos(double x, double *s, double *c) { *s = x; *c = 3; }"
     (tmp_path / "own.c").write_text(text)
     given: dict[str, Any] = {"sources": [tmp_path / "own.c"]}
     if brought == "library":
         given = {"libraries": [build_shared(tmp_path, "own.so", text, "-fno-builtin")]}
-    text = "double f(double x) { return exp(x) + cosf((float)x) + 0 * sin(x); }"
-    f = define(text, optimize, **given)
-    assert (f(np.full(101, 2.0)) == 7.0).all()
+    text = "double s, c; sincos(x, &s, &c); return exp(x) + cosf((float)x) + s * c;"
+    f = define(f"{SINCOS} double f(double x) {{ {text} }}", optimize, **given)
+    assert (f(np.full(101, 2.0)) == 13.0).all()
 
 
 @pytest.mark.row("M04")
@@ -470,13 +536,15 @@ def test_a_written_module_has_the_same_bits(
 def test_a_written_module_contains_what_each_function_needs(tmp_path: pathlib.Path) -> None:
     """The others are not there to complete it."""
     begin = "".join(f"#include <{each}.h>\n" for each in ("math", "stdbool", "stdint", "string"))
+    begin += "double cwj_quick_pow(double, double);\nfloat cwj_quick_powf(float, float);\n"
     pattern = r"\n/\* ---- functions of mathematics.*?#define \w+ cwj_math_\w+\n#endif\n"
     files = []
     for name, arity, kind in OURS:
         given = ", ".join(["item__x()", "item__y()"][:arity])
         text = written(defining("cwj_alone", f"{name}({given})", kind, arity))
         part = re.search(pattern, text, re.DOTALL)
-        assert part and part[0].count("cwj_math_") == 2 and len(part[0]) < 20_000
+        assert part and part[0].count("cwj_math_") == (4 if name.startswith("pow") else 2)
+        assert len(part[0]) < 20_000
         files.append(tmp_path / f"{name}.c")
         files[-1].write_text(f"{begin}{part[0]}{kind} (*p)({', '.join([kind] * arity)}) = {name};\n")
     subprocess.run([compiler(), *STRICT, "-std=gnu11", "-fsyntax-only", *map(str, files)], check=True)
@@ -498,7 +566,8 @@ struct angle { double cos; };
         ("item__x() < 0 ? 0 : (&acos)(item__x())", "acos logf"),
         ("JOINED(sinh)(item__x())", "sinh sinhf logf"),
         ("carg(CMPLX(item__x(), 1))", "atan2 atan2f logf"),
-        ("pow(item__x(), 3)", "logf"),
+        ("pow(item__x(), 3)", "pow logf"),
+        ("0; double s, c; sincos(item__x(), &s, &c); item__z() = s - c", "sincos sin cos logf"),
         ("0; double erf = item__x(), *sin = &erf; item__z() = twice(floor, erf) + (*sin)", "logf"),
         ("LOG_OF(item__x())", "logf"),
         ("((struct angle){.cos = item__x()}).cos", "logf"),
@@ -510,6 +579,7 @@ def test_a_written_module_contains_what_its_text_calls(
     more = "#define JOINED(name) name##f\n" if "JOINED" in value else ""
     more += "#define log(x) 2 * (x)\n#define LOG_OF(x) log(x)\n" if "LOG_OF" in value else ""
     more += "#include <complex.h>\n" if "carg" in value else ""
+    more += "void sincos(double, double *, double *);\n" if "sincos" in value else ""
     m = defining("cwj_called", value, header=more + HEADER)
     text = written(m)
     assert sorted(re.findall(r"#define \w+ cwj_math_(\w+)\n", text)) == sorted(names.split())
@@ -531,6 +601,21 @@ def test_a_written_module_calls_libm_where_the_function_does(tmp_path: pathlib.P
         built = build_extension(tmp_path, "cwj_theirs", written(m), *STRICT)
         assert bits(built.f(x)) == bits(built.h(x)) == bits(theirs) != bits(built.g(x)) == bits(m.g(x))
         (tmp_path / "cwj_theirs.so").unlink(missing_ok=True)
+
+
+@pytest.mark.row("M04")
+def test_powers_of_a_written_module_have_the_same_bits(tmp_path: pathlib.Path) -> None:
+    """Also those of constants, and beside powers of libm, whose whole exponents are ours."""
+    m = defining("cwj_powers", "pow(item__x(), item__y())", arity=2)
+    add(m, "g", "pow(item__x(), item__y())", arity=2, math="libm")
+    add(m, "h", "pow(item__x(), 3) + item__y()", arity=2)
+    add(m, "k", "powf(item__x(), item__y()) - powf(item__x(), 0.5f)", "float", 2)
+    built = build_extension(tmp_path, "cwj_powers", written(m), *STRICT, "-O3", *FUSED)
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=4000) ** 2, rng.integers(-20, 20, 4000) / 2
+    for name in "fghk":
+        both = [each.astype("f4" if name == "k" else "f8") for each in (x, y)]
+        assert bits(getattr(built, name)(*both)) == bits(getattr(m, name)(*both)), name
 
 
 @pytest.mark.row("M04")

@@ -160,6 +160,15 @@ tj_status tj_emit_for_module(const tj_spec *spec, bool all_names, const char *fi
 
 /* ---- emit_maths.c: functions of mathematics in modules that m.write() emits --------- */
 
+/* In front of functions whose products and sums no compiler may fuse, and behind them. */
+#define TJ_FUSE_NOTHING                                \
+    "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n" \
+    "#else\n#pragma GCC push_options\n"                \
+    "#pragma GCC optimize(\"fp-contract=off\", \"no-fast-math\")\n#endif\n"
+#define TJ_FUSE_AS_BEFORE                                  \
+    "#ifdef __clang__\n#pragma STDC FP_CONTRACT DEFAULT\n" \
+    "#else\n#pragma GCC pop_options\n#endif\n"
+
 /* Returns the set of functions that a module gets: bit i stands for tj_maths_name(i). `defined` are those of the header.
  * *failed: out of memory. */
 uint64_t tj_maths_find(const tj_environment *environment, int nspecs, const tj_spec *const *specs,

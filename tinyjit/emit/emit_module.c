@@ -208,11 +208,11 @@ static bool has_include(const tj_piece *header)
 /* Emits the functions of mathematics.h. They precede the module's header, so its functions use them, too. */
 static void emit_mathematics(const char *header, tj_text *text)
 {
-    tj_text_puts(text, "\n#if defined __GNUC__ && !defined __FAST_MATH__\n");
+    tj_text_puts(text, "\n#if defined __GNUC__ && !defined __FAST_MATH__\n" TJ_FUSE_NOTHING);
     if (header && strstr(header, "fenv"))
         tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
     tj_text_puts(text, tj_mathematics());
-    tj_text_puts(text, "#endif\n\n");
+    tj_text_puts(text, TJ_FUSE_AS_BEFORE "#endif\n\n");
     tj_text_puts(text, tj_extremes());
 }
 
@@ -299,9 +299,9 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
     if (is_asked(nspecs, specs, TJ_HALF_HEADER)) /* it uses NumPy's own complex types */
         tj_text_puts(text, "#include <numpy/halffloat.h>\n");
     tj_text_puts(text, redirect);
-    tj_emit_maths(maths, set, text);
     if (!environment || !environment->own_mathematics)
         emit_mathematics(header, text);
+    tj_emit_maths(maths, set, text);
     emit_number_helpers(nspecs, specs, true, text);
     tj_text_puts(text,
                  "#if defined __GNUC__ && !defined __clang__\n#define CWJ_GCC __GNUC__\n#endif\n");

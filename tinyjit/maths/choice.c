@@ -124,13 +124,32 @@ static size_t find(const char *name)
     return i;
 }
 
-const void *tj_maths_function(const char *name)
+static const void *alone(size_t i)
 {
 #if defined(__x86_64__)
-    return (set() >= AVX2 ? tj_maths_one : tj_maths_sse2_one)[find(name)];
+    return (set() >= AVX2 ? tj_maths_one : tj_maths_sse2_one)[i];
 #else
-    return tj_maths_one[find(name)];
+    return tj_maths_one[i];
 #endif
+}
+
+/* sincos is no function for vectors: mathematics.h calls sin and cos. */
+#define SINCOS(type, suffix)                                         \
+    static void own_sincos##suffix(type x, type *sine, type *cosine) \
+    {                                                                \
+        type (*sin_of_one)(type) = alone(TJ_MATHS_sin##suffix);      \
+        type (*cos_of_one)(type) = alone(TJ_MATHS_cos##suffix);      \
+        *sine = sin_of_one(x);                                       \
+        *cosine = cos_of_one(x);                                     \
+    }
+SINCOS(double, )
+SINCOS(float, f)
+
+const void *tj_maths_function(const char *name)
+{
+    return !strcmp(name, "sincos")    ? (const void *)own_sincos
+           : !strcmp(name, "sincosf") ? (const void *)own_sincosf
+                                      : alone(find(name));
 }
 
 /* Returns the functions of vectors of these registers: a letter of the ABI, and bytes. */

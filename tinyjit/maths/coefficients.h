@@ -85,6 +85,57 @@
     0x1.55557a0eb8a15p-1, \
     0x1.995ecd383e219p-2, \
     0x1.31e1298e30bfp-2
+#define TJV_POW_FIRST_BITS INT64_C(0x3fe6955555555556)
+#define TJV_POW_INVERSES \
+    0x1.68p0, 0x1.64p0, 0x1.6p0, 0x1.5cp0, 0x1.58p0, 0x1.54p0, 0x1.54p0, 0x1.5p0, \
+    0x1.4cp0, 0x1.48p0, 0x1.44p0, 0x1.4p0, 0x1.4p0, 0x1.3cp0, 0x1.38p0, 0x1.34p0, \
+    0x1.34p0, 0x1.3p0, 0x1.2cp0, 0x1.2cp0, 0x1.28p0, 0x1.24p0, 0x1.24p0, 0x1.2p0, \
+    0x1.1cp0, 0x1.1cp0, 0x1.18p0, 0x1.18p0, 0x1.14p0, 0x1.1p0, 0x1.1p0, 0x1.0cp0, \
+    0x1.0cp0, 0x1.08p0, 0x1.08p0, 0x1.04p0, 0x1.04p0, 0x1p0, 0x1.f8p-1, 0x1.fp-1, \
+    0x1.ecp-1, 0x1.e4p-1, 0x1.dcp-1, 0x1.d4p-1, 0x1.dp-1, 0x1.c8p-1, 0x1.cp-1, 0x1.bcp-1, \
+    0x1.b4p-1, 0x1.bp-1, 0x1.acp-1, 0x1.a4p-1, 0x1.ap-1, 0x1.9cp-1, 0x1.94p-1, 0x1.9p-1, \
+    0x1.8cp-1, 0x1.88p-1, 0x1.84p-1, 0x1.7cp-1, 0x1.78p-1, 0x1.74p-1, 0x1.7p-1, 0x1.6cp-1
+#define TJV_POW_LOGS \
+    -0x1.5d1bdbf581p-2, -0x1.51aad872ep-2, -0x1.4618bc21c6p-2, -0x1.3a64c55694p-2, -0x1.2e8e2bae12p-2, -0x1.22941fbcf8p-2, \
+    -0x1.22941fbcf8p-2, -0x1.1675cababap-2, -0x1.0a324e2739p-2, -0x1.fb9186d5e4p-3, -0x1.e27076e2bp-3, -0x1.c8ff7c79aap-3, \
+    -0x1.c8ff7c79aap-3, -0x1.af3c94e80cp-3, -0x1.9525a9cf46p-3, -0x1.7ab890210ep-3, -0x1.7ab890210ep-3, -0x1.5ff3070a7ap-3, \
+    -0x1.44d2b6ccb8p-3, -0x1.44d2b6ccb8p-3, -0x1.29552f82p-3, -0x1.0d77e7cd08p-3, -0x1.0d77e7cd08p-3, -0x1.e27076e2bp-4, \
+    -0x1.a926d3a4acp-4, -0x1.a926d3a4acp-4, -0x1.6f0d28ae58p-4, -0x1.6f0d28ae58p-4, -0x1.341d7961bcp-4, -0x1.f0a30c0118p-5, \
+    -0x1.f0a30c0118p-5, -0x1.77458f633p-5, -0x1.77458f633p-5, -0x1.f829b0e78p-6, -0x1.f829b0e78p-6, -0x1.fc0a8b0fcp-7, \
+    -0x1.fc0a8b0fcp-7, 0, 0x1.020565893p-6, 0x1.0415d89e78p-5, 0x1.466aed42ep-5, 0x1.ccb73cddd8p-5, \
+    0x1.2aa04a447p-4, 0x1.700d30aeacp-4, 0x1.9335e5d594p-4, 0x1.da72763844p-4, 0x1.1178e8227ep-3, 0x1.23d712a49cp-3, \
+    0x1.4913d8333cp-3, 0x1.5bf406b544p-3, 0x1.6f0128b756p-3, 0x1.95a5adcf7p-3, 0x1.a93ed3c8aep-3, 0x1.bd087383bep-3, \
+    0x1.e530effe72p-3, 0x1.f991c6cb3cp-3, 0x1.07138604d6p-2, 0x1.1178e8227ep-2, 0x1.1bf99635a7p-2, 0x1.314f1e1d36p-2, \
+    0x1.3c25277333p-2, 0x1.4718dc271cp-2, 0x1.522ae0738ap-2, 0x1.5d5bddf596p-2
+#define TJV_POW_LOW_LOGS \
+    0x1.8d6bdc9c7c238p-44, 0x1.f4bd8db0a7cc1p-44, 0x1.3d82f484c84ccp-46, -0x1.7a71cbcd735dp-44, 0x1.67b1e99b72bd8p-45, \
+    0x1.a6976f5eb0963p-44, 0x1.a6976f5eb0963p-44, -0x1.8380e731f55c4p-44, -0x1.c6bee7ef4030ep-47, 0x1.d572aab993c87p-47, \
+    0x1.a342c2af0003cp-44, 0x1.7794f689f8434p-45, 0x1.7794f689f8434p-45, 0x1.a4e633fcd9066p-52, 0x1.297137d9f158fp-44, \
+    0x1.bdb9072534a58p-45, 0x1.bdb9072534a58p-45, 0x1.8586f183bebf2p-44, 0x1.70cc16135783cp-46, 0x1.70cc16135783cp-46, \
+    0x1.5b967f4471dfcp-44, -0x1.cb2cd2ee2f482p-44, -0x1.cb2cd2ee2f482p-44, 0x1.a342c2af0003cp-45, -0x1.563650bd22a9cp-44, \
+    -0x1.563650bd22a9cp-44, 0x1.4b4641b664613p-44, 0x1.4b4641b664613p-44, -0x1.1d0929983761p-44, 0x1.d599e83368e91p-45, \
+    0x1.d599e83368e91p-45, 0x1.181dce586af09p-44, 0x1.181dce586af09p-44, -0x1.980267c7e09e4p-45, -0x1.980267c7e09e4p-45, \
+    -0x1.f1e7cf6d3a69cp-50, -0x1.f1e7cf6d3a69cp-50, 0, 0x1.611d27c8e8417p-44, -0x1.dddc7f461c516p-44, \
+    -0x1.c167375bdfd28p-45, 0x1.965c36e09f5fep-44, 0x1.7a48ba8b1cb41p-44, 0x1.c1e8da99ded32p-49, 0x1.3115c3abd47dap-45, \
+    0x1.a89401fa71733p-46, 0x1.1ef78ce2d07f2p-45, 0x1.00d238fd3df5cp-46, -0x1.53e43558124c4p-44, -0x1.27023eb68981cp-46, \
+    0x1.577390d31ef0fp-44, 0x1.7f22858a0ff6fp-47, -0x1.8724350562169p-45, -0x1.d4bc4595412b6p-45, -0x1.fdbdbb13f7c18p-44, \
+    -0x1.90d04cd7cc834p-44, -0x1.e76324e912b17p-44, 0x1.1ef78ce2d07f2p-44, -0x1.1ac89575c2125p-44, -0x1.8e27ad3213cb8p-45, \
+    0x1.83b54b606bd5cp-46, 0x1.06c18fb4c14c5p-44, 0x1.ebe708164c759p-45, -0x1.a0b2a08a465dcp-47
+/* log(1 + x) / x: error below 2^-68 */
+#define TJV_POW_LOG \
+    0x1.5555555555557p-2, \
+    -0x1.0000000000364p-2, \
+    0x1.9999999978097p-3, \
+    -0x1.5555550fea412p-3, \
+    0x1.24924f68cd271p-3, \
+    -0x1.000d5dd8eddb9p-3, \
+    0x1.c66db08193015p-4
+/* log(1 + x) / x of floats: error below 2^-39 */
+#define TJV_POWF_LOG \
+    -0x1.fffffff236783p-2, \
+    0x1.5555553c84f5bp-2, \
+    -0x1.0006c8ac28fc4p-2, \
+    0x1.99a900e8c858ep-3
 /* SIN: error below 2^-57 */
 #define TJV_SIN \
     -0x1.5555555555548p-3, \

@@ -7,5 +7,6 @@
 #include "hyperbolic.h"
 #include "arc.h"
 #include "roots.h"
+#include "power.h"
 #include "error.h"
 #include "single.h"

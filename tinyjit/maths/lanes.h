@@ -127,7 +127,27 @@ TJV_INLINE bool tjv_any(tjv_long mask)
 
 TJV_INLINE bool tjv_anyf(tjv_int mask)
 {
+#if defined(__SSE2__) && TJV_LANES == 2
+    return _mm_movemask_ps((__m128)mask) != 0;
+#elif defined(__AVX2__) && TJV_LANES == 4
+    return _mm256_movemask_ps((__m256)mask) != 0;
+#endif
     return tjv_any((tjv_long)mask | (tjv_long)((tjv_ulong)mask << 32));
+}
+
+/* table[index] of each lane; all lanes of index must be inside the table. */
+TJV_INLINE tjv_double tjv_look_up(const double *table, tjv_long index)
+{
+#if defined(__AVX512F__) && TJV_LANES == 8
+    return (tjv_double)_mm512_i64gather_pd((__m512i)index, table, 8);
+#elif defined(__AVX2__) && TJV_LANES == 4
+    return (tjv_double)_mm256_i64gather_pd(table, (__m256i)index, 8);
+#else
+    tjv_double found = {0};
+    for (int i = 0; i < TJV_LANES; i++)
+        found[i] = table[index[i]];
+    return found;
+#endif
 }
 
 #define TJV_IF_ONE(mask) false
@@ -148,7 +168,8 @@ TJV_INLINE tjv_double tjv_widen(tjv_float x, int part)
     return (tjv_double)_mm256_cvtps_pd(part ? _mm256_extractf128_ps((__m256)x, 1)
                                             : _mm256_castps256_ps128((__m256)x));
 #elif defined(__SSE2__) && TJV_LANES == 2
-    return (tjv_double)_mm_cvtps_pd(part ? _mm_movehl_ps((__m128)x, (__m128)x) : (__m128)x);
+    return (tjv_double)_mm_cvtps_pd(
+        (__m128)(part ? __builtin_shuffle(x, (tjv_int){2, 3, 2, 3}) : x));
 #else
     return __builtin_convertvector(((tjv_halves){x}).parts[part], tjv_double);
 #endif
@@ -282,6 +303,7 @@ static __attribute__((noinline, unused)) tjv_double tjv_fma(tjv_double x, tjv_do
     tjv_long product = ex + ey - 1023;
     tjv_long fine = (ex > 200) & (ex < 1800) & (ey > 200) & (ey < 1800) & (product > 300) &
                     (product < 1900) & (((ez > 200) & (ez < 1900)) | (z == 0));
+    fine |= ((x == 0) | (y == 0)) & (ex < 1800) & (ey < 1800) & (ez > 200) & (ez < 1900);
     if (tjv_any(~fine))
         return tjv_fma_of_lanes(x, y, z);
     tjv_double a = 0x1.0000002p27 * x, b = 0x1.0000002p27 * y;

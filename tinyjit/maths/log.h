@@ -52,8 +52,8 @@ TJV_INLINE tjv_pair tjv_log_times(tjv_double f, double high, double low)
 /* All but positive normal numbers. */
 TJV_INLINE tjv_long tjv_log_is_special(tjv_double x)
 {
-    return TJV_MASK((tjv_ulong)tjv_bits(x) - UINT64_C(0x0010000000000000) >=
-                    UINT64_C(0x7fe0000000000000));
+    return TJV_MASK((tjv_long)((tjv_ulong)tjv_bits(x) + UINT64_C(0x7ff0000000000000)) >=
+                    INT64_C(-0x0020000000000000));
 }
 
 /* Of positive numbers, subnormal ones, too; of 1 for the other lanes. */

@@ -10,6 +10,10 @@ enum {
     TJ_MATHS_COUNT
 };
 
+/* x to the power of y, a whole number from -8 to 8, or 0.5 (unit/mathematics.c). */
+double tj_whole_power(double x, double y);
+float tj_whole_powerf(float x, float y);
+
 /* Functions of one number, and of vectors, in registers as the vector function ABI says. */
 extern const void *const tj_maths_one[]; /* with fused products */
 #if defined(__x86_64__)

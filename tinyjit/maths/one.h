@@ -8,6 +8,8 @@ typedef float tjv_float;
 typedef int32_t tjv_int;
 typedef uint32_t tjv_uint;
 
+#define TJV_FLOAT_LANES 1
+
 /* A lane, and the mask of a comparison. */
 #define TJV_LANE(x, i) (x)
 #define TJV_MASK(comparison) (-(comparison))
@@ -74,6 +76,9 @@ TJV_INLINE tjv_double tjv_pick(tjv_long mask, tjv_double a, tjv_double b)
 
 #define tjv_any(mask) ((mask) != 0)
 #define tjv_anyf(mask) ((mask) != 0)
+
+/* A number of the table. */
+#define tjv_look_up(table, index) ((table)[index])
 
 /* Is there one lane, and its mask -1? A branch then saves what the other lanes would need. */
 #define TJV_IF_ONE(mask) tjv_any(mask)

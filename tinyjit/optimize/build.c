@@ -142,6 +142,8 @@ static void declare_functions(const tj_build *build, const tj_needs *needs, tj_t
         tj_compiler_declare_maths(environment_of(build), needs, text);
     if (sees_exceptions)
         tj_text_puts(text, "#define CWJ_SEES_EXCEPTIONS\n");
+    if (!tj_build_uses_libm(build))
+        tj_text_puts(text, "#define CWJ_OWN_MATHS\n");
     if (!tj_build_makes_code(build) || environment_of(build)->own_mathematics)
         tj_text_puts(text, usual_names); /* checks report names as in the text */
     else if (needs->mathematics || !needs->names)

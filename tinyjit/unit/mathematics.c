@@ -4,6 +4,7 @@
 #include "mathematics.h"
 
 #include "internal.h"
+#include "maths/maths.h"
 
 #include <string.h>
 
@@ -18,6 +19,16 @@ CALLABLE(double, cwj_fdim)
 CALLABLE(float, cwj_fminf)
 CALLABLE(float, cwj_fmaxf)
 CALLABLE(float, cwj_fdimf)
+
+double tj_whole_power(double x, double y)
+{
+    return cwj_quick_pow(x, y);
+}
+
+float tj_whole_powerf(float x, float y)
+{
+    return cwj_quick_powf(x, y);
+}
 
 static const tj_symbol functions[] = {
     {"cwj_pow", (const void *)cwj_any_pow, true},

@@ -241,7 +241,8 @@ bool tj_environment_has_mathematics(const tj_environment *environment)
     for (size_t i = 0; (name = tj_mathematical_name(i)); i++)
         if (tj_environment_brings(environment, name))
             return true;
-    return false;
+    return tj_environment_brings(environment, "sincos") ||
+           tj_environment_brings(environment, "sincosf");
 }
 
 bool tj_uses_libm(const tj_environment *environment, const char *text)
@@ -255,10 +256,12 @@ bool tj_environment_find(const tj_environment *environment, const char *name, bo
                          tj_symbol *found)
 {
     const tj_map_item *item = tj_map_get(tj_environment_symbols(environment), name);
-    const void *ours = libm ? NULL : tj_maths_function(name);
+    bool renamed = tj_mathematical_function(name, strlen(name)); /* cwj_pow */
+    const char *plain = renamed ? name + strlen("cwj_") : name;
+    const void *ours = libm ? NULL : tj_maths_function(plain);
     if (item)
         *found = (tj_symbol){item->name, item->address, item->neutral};
-    else if (ours && !tj_environment_brings(environment, name))
+    else if (ours && !tj_environment_brings(environment, plain))
         *found = (tj_symbol){name, ours, true};
     else
         *found = (tj_symbol){name, other_symbol(environment, name, again), false};
