@@ -55,7 +55,9 @@ def plain(who: str, name: str, value: Any) -> Any:
 def call(
     function: Any, names: Sequence[str], args: Sequence[Any], words: Mapping[str, Any], has_core: bool
 ) -> Any:
-    """Calls f.ufunc if slices have no dims, which keeps labels, else the function with plain arrays."""
+    """Calls f.ufunc if slices have no dims, which keeps labels, else the function with plain arrays. No other package
+    may see a kernel's index operand, which has no memory."""
+    has_core = has_core or "_takes_plain" in vars(function)
     who = f"{function.__name__}()"
     positional, outputs = args[: len(names)], args[len(names) :]
     inputs = dict(zip(names, positional, strict=False))

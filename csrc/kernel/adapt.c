@@ -141,8 +141,13 @@ index_of_call(adapted_object *self, PyObject *const *args, npy_intp size)
         return index_of_shape(self, 1, &size);
     }
     for (int i = 0; i < self->nspread; i++) {
-        PyObject *array = args[self->spread[i]];
-        if (PyArray_Check(array) && !spread_into(shape, &ndim, (PyArrayObject *)array)) {
+        PyObject *array = PyArray_FROM_O(args[self->spread[i]]); /* the same, or a Series' */
+        if (array == NULL) {
+            return NULL;
+        }
+        int fits = spread_into(shape, &ndim, (PyArrayObject *)array);
+        Py_DECREF(array);
+        if (!fits) {
             ndim = 0;
             break;
         }

@@ -143,6 +143,8 @@ class Statement:
                 Ccode_slice_eval={key: body},
                 **options,
             )
+            if indexed:
+                made.__dict__["_takes_plain"] = True
             if is_checked(self._options):
                 made.__dict__["_place"] = functools.partial(self._place, in_front, early)
             return made

@@ -654,6 +654,26 @@ def test_compile_errors_show_what_was_written() -> None:
         assert error.lineno == shown + 1
 
 
+@pytest.mark.parametrize("words", [{}, {"loop_prep": "T none = 0;"}], ids=["elements", "rows"])
+def test_objects_of_other_packages_are_counted_and_never_see_the_index(words: dict[str, str]) -> None:
+    class Column:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.arange(6.0)
+
+        def __array_ufunc__(self, *args: Any, **kw: Any) -> Any:
+            raise AssertionError(args)
+
+    class Quantity(np.ndarray):
+        __array_ufunc__ = Column.__array_ufunc__
+
+    place = ElementwiseKernel("T x, T y", "T z", "z = x + y + 10 * i", "place", **words)
+    wanted = np.arange(6.0) * 11
+    assert np.array_equal(place(np.arange(6.0), np.zeros(1)), wanted)
+    assert np.array_equal(place(Column(), np.zeros(1)), wanted)
+    assert place(Column(), np.zeros((2, 1)))[1, 5] == 5 + 110
+    refuses(TypeError, lambda: place(np.arange(6.0).view(Quantity), np.zeros(1)), "Quantity")
+
+
 def test_debug_sees_bad_indices() -> None:
     kernel = ElementwiseKernel("raw T x", "T y", "y = x[i + 1]", "beyond", debug=True)
     for x in (np.zeros(3), np.zeros((3, 2)), np.zeros((2, 3)).T):
