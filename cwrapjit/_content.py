@@ -76,7 +76,8 @@ def frozen(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_text(source: Any) -> Any:
     """Adds the text to the path of a file. Anything else is returned as it is: the definition reports it."""
-    if isinstance(source, (str, bytes, os.PathLike)) and type(source) is not Source:
+    is_path = isinstance(source, (str, bytes, os.PathLike)) and type(source) is not Source
+    if is_path and os.path.isfile(source):
         try:
             with open(source, "rb") as file:
                 return Source(os.fsdecode(source), file.read())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 
-# Attributes of Library itself. Such a C name gets a "_" at its end.
+# Attributes of Library itself. Such a C name gets a "_" at its end; __init__ loses one in front.
 RESERVED = frozenset(
     "declare diagnose fortran function handle interface mapped refine struct unmapped variable _core".split()
 )
@@ -17,10 +17,9 @@ def python_name(name: str) -> str:
 
 def attribute_name(name: str) -> str:
     """Returns the attribute for a C name: Python can have it, and the library itself does not use it."""
-    made = python_name(name)
-    while made in RESERVED or (made[:2] == "__" and made[-2:] == "__"):
-        made += "_"
-    return made
+    while name[:2] == "__" and name[-2:] == "__":
+        name = name[1:]
+    return name + "_" if name in RESERVED else python_name(name)
 
 
 def qualified(owner: str, name: str) -> str:

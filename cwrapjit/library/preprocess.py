@@ -287,7 +287,10 @@ class Preprocessor:
             match = _INCLUDE.match(rest) or _INCLUDE.match(self.expand(rest))
             if match is None:
                 raise PreprocessError("#include needs a file name", file, next_line)
-            wanted.append((match[1] or match[2], match[2] is not None))
+            name = match[1] or match[2]
+            if os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name)):
+                raise PreprocessError(f"include file {name!r} is no regular file", file, next_line)
+            wanted.append((name, match[2] is not None))
         before = len(out)
         if not depth:
             self._forget_guards(wanted)

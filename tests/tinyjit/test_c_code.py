@@ -308,6 +308,21 @@ def test_a_missing_symbol_is_named(tmp_path: pathlib.Path) -> None:
     refuses(cwrapjit.CompileError, lambda: cwrapjit.module("t", sources=[source]), "gone_three")
 
 
+@pytest.mark.parametrize("is_fifo", [True, False], ids=["FIFO", "device"])
+def test_files_that_may_never_end_are_refused_by_all_front_ends(tmp_path: pathlib.Path, is_fifo: bool) -> None:
+    path = tmp_path / "endless.h" if is_fifo else pathlib.Path("/dev/zero")
+    if is_fifo:
+        os.mkfifo(path)
+    include, words = f'#include "{path}"\n', (str(path), "is no regular file")
+    source = include + "double f(double x) { return x; }"
+    refuses(cwrapjit.CompileError, lambda: cwrapjit.vectorize(source), *words)
+    refuses(cwrapjit.CompileError, lambda: cwrapjit.library("endless", source=source), *words)
+    refuses(cwrapjit.CompileError, lambda: cwrapjit.library("endless").declare(include), *words)
+    refuses(cwrapjit.CompileError, lambda: calls("f", header=include), *words)
+    refuses(OSError, lambda: calls("f", sources=[path]), *words)
+    refuses(OSError, lambda: cwrapjit.library("endless", sources=[path]), *words)
+
+
 @pytest.mark.quick
 @pytest.mark.row("N80")
 def test_a_missing_include_is_named() -> None:

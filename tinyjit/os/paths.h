@@ -4,6 +4,8 @@
 #include <stdbool.h>
 
 bool tj_path_exists(const char *path);
+/* Returns true if path exists, but reading it may never end: a device, a FIFO. */
+bool tj_path_is_endless(const char *path);
 /* Returns true if path is a file that this process may execute. */
 bool tj_path_is_program(const char *path);
 /* Returns the current folder; NULL on failure. Free it by free(). */

@@ -9,6 +9,7 @@
  * that it compiles wrongly (silent.c). */
 #include <stdio.h>
 
+#include "os/paths.h"
 #include "read/scan.h"
 
 struct tj_scanner {
@@ -184,6 +185,20 @@ static void check_pragma(scan *this, const tj_tokens *raw, size_t at)
             refuse_token(this, &raw->items[i], "#pragma comment(option, ...) is not supported");
 }
 
+/* Refuses `#include "/dev/zero"`: libtcc would read for ever. */
+static void check_include(scan *this, const tj_tokens *raw, size_t at)
+{
+    tj_text path = {0};
+    if (!tj_token_at(raw, at + 1, "include") || at + 2 >= raw->count ||
+        raw->items[at + 2].kind != TJ_TOKEN_STRING)
+        return;
+    tj_text_add(&path, raw->items[at + 2].text + 1, raw->items[at + 2].length - 2);
+    if (!path.failed && path.data && tj_path_is_endless(path.data))
+        refuse_token(this, &raw->items[at + 2], "include file %.*s is no regular file");
+    this->messages->failed |= path.failed;
+    tj_text_clear(&path);
+}
+
 /* Recognises _Pragma("pack..."). libtcc ignores _Pragma, and this one affects more than speed. */
 static bool packs(const tj_tokens *raw, size_t i)
 {
@@ -195,8 +210,10 @@ static void check_raw(scan *this, const tj_tokens *raw)
 {
     for (size_t i = 0; i < raw->count && !this->refused; i++) {
         check_token(this, raw, i);
-        if (tj_token_directs(raw, i))
+        if (tj_token_directs(raw, i)) {
             check_pragma(this, raw, i);
+            check_include(this, raw, i);
+        }
         if (packs(raw, i))
             refuse_token(this, &raw->items[i], "'%.*s' cannot pack: write #pragma pack");
     }

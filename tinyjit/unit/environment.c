@@ -91,6 +91,8 @@ static tj_status open_libraries(tj_environment *environment, const char *const *
 
 tj_status tj_read_file(const char *path, tj_text *text, tj_error *error)
 {
+    if (tj_path_is_endless(path))
+        return tj_fail(error, TJ_NO_LIBRARY, "source file '%s' is no regular file", path);
     FILE *file = fopen(path, "rb");
     if (!file)
         return tj_fail(error, TJ_NO_LIBRARY, "source file '%s' cannot be opened", path);

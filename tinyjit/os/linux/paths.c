@@ -11,6 +11,12 @@ bool tj_path_exists(const char *path)
     return !access(path, F_OK);
 }
 
+bool tj_path_is_endless(const char *path)
+{
+    struct stat about;
+    return !stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
 bool tj_path_is_program(const char *path)
 {
     struct stat about;
