@@ -33,6 +33,8 @@ def convert(
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if not 0 <= given < 1 << 64:
             raise OverflowError(f"{who}: {given} is no address")
+        if 0 < given < 65536:  # Linux maps nothing there
+            raise ValueError(f"{who}: {given} is no address of a function; None or 0 is NULL")
         return int(given), given
     if type(given).__name__ == "PyCapsule":
         return _of_capsule(known, ctype, given, who)
