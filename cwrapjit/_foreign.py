@@ -52,26 +52,65 @@ def plain(who: str, name: str, value: Any) -> Any:
     )
 
 
+class _Ufunc:
+    """The function in place of its ufunc: the casts, extra arguments and debug=True of the function count."""
+
+    signature = None
+
+    def __init__(self, function: Any, nin: int, nout: int, words: Mapping[str, Any]) -> None:
+        self.function, self.nin, self.nout, self.words = function, nin, nout, words
+        self.__name__ = ufunc_name(function.__name__)
+
+    def __reduce__(self) -> Any:
+        return _Ufunc, (self.function, self.nin, self.nout, self.words)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function.ufunc, name)
+
+    def __call__(self, *args: Any, **words: Any) -> Any:
+        if self.nout == 1 and isinstance(words.get("out"), tuple):
+            (words["out"],) = words["out"]
+        return self.function(*args, **self.words, **words)
+
+
+def _dispatch(who: str, ufunc: _Ufunc, inputs: Mapping[str, Any], out: Any) -> Any:
+    """Asks the arguments to make the call, as NumPy does for a ufunc."""
+    outputs = out if isinstance(out, tuple) else () if out is None else (out,)
+    words = {"out": outputs} if outputs else {}
+    for name, value in (*inputs.items(), *(("out", each) for each in outputs)):
+        override = getattr(type(value), "__array_ufunc__", _OURS)
+        if override is None:
+            return plain(who, name, value)  # raises
+        if override is not _OURS:
+            made = override(value, ufunc, "__call__", *inputs.values(), **words)
+            if made is not NotImplemented:
+                return made
+    types = ", ".join(type(each).__name__ for each in inputs.values())
+    raise TypeError(f"{who}: __array_ufunc__ of the arguments does not take the types {types}")
+
+
 def call(
-    function: Any, names: Sequence[str], args: Sequence[Any], words: Mapping[str, Any], has_core: bool
-) -> Any:
-    """Calls f.ufunc if slices have no dims, which keeps labels, else the function with plain arrays. No other package
-    may see a kernel's index operand, which has no memory."""
-    has_core = has_core or "_takes_plain" in vars(function)
+    function: Any, names: Sequence[str], args: Sequence[Any], words: Mapping[str, Any], has_core: bool,
+    elementwise: bool, nout: int,
+) -> Any:  # fmt: skip
+    """Lets elementwise functions be called as ufuncs, which keeps labels, and others with plain arrays. No other
+    package may see a kernel's index operand, which has no memory."""
     who = f"{function.__name__}()"
     positional, outputs = args[: len(names)], args[len(names) :]
     inputs = dict(zip(names, positional, strict=False))
-    inputs.update((name, value) for name, value in words.items() if name in names)
+    inputs.update((name, words[name]) for name in names if name in words)
     more = {name: value for name, value in words.items() if name not in names}
     asked = next((word for word in more if word in _WORDS), None)
-    if not has_core and len(inputs) == len(names) and len(positional) + len(words) == len(names) + len(more):
+    complete = len(inputs) == len(names) and len(positional) + len(words) == len(names) + len(more)
+    if complete and elementwise and asked is None and "_takes_plain" not in vars(function):
+        out = more.pop("out", tuple(outputs) or None)
+        return _dispatch(who, _Ufunc(function, len(names), nout, more), inputs, out)
+    if complete and not has_core and asked is not None:
         try:
             ufunc = function.ufunc
-        except AttributeError as error:  # slices use more of a call than a ufunc provides
-            if asked is not None:
-                raise TypeError(f"{who}: {asked}= is for f.ufunc: {error}") from None
-        else:
-            return ufunc(*(inputs[name] for name in names), *outputs, **more)
+        except AttributeError as error:
+            raise TypeError(f"{who}: {asked}= is for f.ufunc: {error}") from None
+        return ufunc(*(inputs[name] for name in names), *outputs, **more)
     if asked is not None:
         cure = _WORDS[asked]
         if asked != "where" and hasattr(function, "ufunc"):

@@ -1,6 +1,24 @@
 /* foreign.c: calls with arguments that override NumPy's functions, such as pandas columns, and with keywords of ufuncs. */
 #include "function/function.h"
 
+/* Returns 1 if an element of the outputs depends on those of the inputs alone, 0 if not, -1 with an exception set. */
+static int
+is_elementwise(const cwj_function_object *self)
+{
+    const tj_spec *spec = &self->spec->tj;
+    const char *found;
+    int operand;
+    bool hidden, fits = !self->runtime.has_core && spec->cookie.length == 0 &&
+                        spec->validate.text == NULL && spec->cleanup.text == NULL;
+    for (int k = 0; k < self->runtime.decl->ninputs; k++) {
+        fits = fits && self->runtime.decl->operands[k].role == CWJ_IN;
+    }
+    if (fits && cwj_find_full_geometry(self, &found, &operand, &hidden) < 0) {
+        return -1;
+    }
+    return fits && found == NULL && !hidden;
+}
+
 /* The value of cwj_runtime.foreign: cwrapjit/_foreign.py makes the call. */
 static PyObject *
 call_foreign(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -10,6 +28,7 @@ call_foreign(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObjec
     PyObject *self = (PyObject *)cwj_owner_of(runtime);
     PyObject *names = PyTuple_New(decl->ninputs), *given = PyTuple_New(nargs);
     PyObject *words = PyDict_New();
+    int elementwise = is_elementwise((cwj_function_object *)self);
     for (int k = 0; k < decl->ninputs && names != NULL; k++) {
         PyTuple_SET_ITEM(names, k, Py_NewRef(runtime->names[k]));
     }
@@ -21,8 +40,11 @@ call_foreign(cwj_runtime *runtime, PyObject *const *args, size_t nargsf, PyObjec
             Py_CLEAR(words);
         }
     }
-    return cwj_ask_python("cwrapjit._foreign", "call", "(ONNNO)", self, names, given, words,
-                          runtime->has_core ? Py_True : Py_False);
+    if (elementwise < 0) {
+        Py_CLEAR(words);
+    }
+    return cwj_ask_python("cwrapjit._foreign", "call", "(ONNNiii)", self, names, given, words,
+                          runtime->has_core, elementwise, decl->noutputs);
 }
 
 void

@@ -320,7 +320,20 @@ def test_where_arrays_may_convert_the_ufunc_is_asked() -> None:
     assert safe(column) == 0 and len(calls) == 4  # slices with core dims get arrays
     keeps = {"Ccode_cookie_struct": "int x;", "Ccode_cookie_cleanup": ""}
     none = wrap_signature("a() -> output()", "item__output() = item__a(); return true;", cast="safe", **keeps)
-    assert none(column).tolist() == [0, 1, 2] and len(calls) == 4  # functions with a cookie have no ufunc
+    assert none(column).tolist() == [0, 1, 2] and len(calls) == 4  # a cookie may see the whole call
+    double = "double f(double x) { return 2 * x; }"
+    assert cwrapjit.vectorize(double, debug=True)(column).index == "abc"
+    more = {"extra_args": (("double", "k", "1.0", "d"),), "cast": "safe"}
+    times = wrap_signature("a() -> output()", "item__output() = item__a() * *k; return true;", **more)
+    assert times(column, k=3).values.tolist() == [0, 3, 6] and times(column, k=3).index == "abc"
+    single = cwrapjit.vectorize(double.replace("double", "float"), cast="same_kind")
+    assert single(column).values.dtype == np.float32
+    f32 = cwrapjit.vectorize("float f(float x, float y) { return x + y; }")
+    assert f32(Column(ar(3, dtype="f4"), "abc"), np.int64(2)).values.tolist() == [2, 3, 4]
+    counting = cwrapjit.vectorize(double, copies="warn")
+    with pytest.warns(UserWarning, match="'x'"):
+        counting(Column(ar(3, dtype="i8"), "abc"))
+    assert counting.explain().copies == {"x": 1}
     refuses(TypeError, lambda: f(column), "f(): missing required argument 'y'")
     refuses(TypeError, lambda: f(Opted(), 1), "'x'", "Opted sets __array_ufunc__ = None")
     refuses(TypeError, lambda: f(ar(3).view(Quantity), 1), "__array_ufunc__")
