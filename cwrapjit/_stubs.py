@@ -82,7 +82,8 @@ def write_stubs(module_or_library: Any, path: str | os.PathLike[str]) -> None:
 def _member(name: str, value: Any, known: Mapping[str, type]) -> Iterator[str]:
     if isinstance(value, type) and issubclass(value, enum.Enum):
         yield f"class {name}(enum.IntEnum):"
-        yield from (f"    {each} = {number.value}" for each, number in value.__members__.items())
+        members = {each: number for each, number in value.__members__.items() if not keyword.iskeyword(each)}
+        yield from (f"    {each} = {number.value}" for each, number in members.items())
     elif isinstance(value, type) and issubclass(value, Instance):
         yield f"class {name}(_Instance):"
         yield from (f"    {line}" for line in [*_inside(value, known), "..."])
@@ -98,7 +99,7 @@ def _inside(cls: Any, known: Mapping[str, type]) -> Iterator[str]:
     """Yields the members of a class for a struct or a handle."""
     for name, role, dtype in _MEMBER.findall(cls.__cwrapjit_layout__.fields):
         arrays = _array(dtype) if role == "array" else "Any"
-        yield f"{name}: {_word(dtype, known, '') if role == 'scalar' else arrays}"
+        yield f"{load('cwrapjit.library.names').python_name(name)}: {_word(dtype, known, '') if role == 'scalar' else arrays}"
     for name, each in vars(cls).items():
         if isinstance(each, property):
             yield "@property"

@@ -54,8 +54,15 @@ def returns(result: Result, parameters: Iterable[Parameter]) -> str:
         role, is_out = each.role, each.intent == "out" and each.role not in ("hidden", "length")
         if role == "data" or is_out or (role == "value" and each.intent == "inout"):
             given.append(each)
-    shown = [annotation(each) for each in given if not each.discarded]
+    shown = [_enum(each) or annotation(each) for each in given if not each.discarded]
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})" if shown else "None"
+
+
+def _enum(result: Result | Parameter) -> str:
+    """Returns the name of the enum that a result is a member of; "" if there is none."""
+    members = result.cls if result.role == "value" and isinstance(result.cls, dict) else {}
+    name = "".join({type(each).__name__ for each in members.values()})
+    return "" if name == "enum" else name
 
 
 def written(text: str) -> str:

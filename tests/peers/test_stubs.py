@@ -104,7 +104,7 @@ def test_a_program_passes_strict_checks(folder: pathlib.Path) -> None:
 
 LIBRARY = """
 enum color { RED, GREEN };
-typedef struct point { double x; int n; float m[3]; } point;
+typedef struct point { double x; int n; float m[3]; int in; } point;
 double norm(const point *p, int power) { return p->x * power; }
 enum color pick(int i) { return i ? GREEN : RED; }
 const char *word(const char *of) { return of; }
@@ -115,7 +115,8 @@ USES = """
 import geometry
 p = geometry.point(1.0, 2)
 x: float = p.x + geometry.norm(p, power=2) + p.m.sum()
-n: int = geometry.RED + geometry.color.GREEN + geometry.pick(1) + geometry.split(p)[1]
+n: int = geometry.RED + geometry.color.GREEN + geometry.pick(1) + geometry.split(p)[1] + p.in_
+name: str = geometry.pick(1).name
 letters: str = geometry.word(of="a") + geometry.word("b").upper()
 half = geometry.half([1.0, 2.0], out=None)
 """

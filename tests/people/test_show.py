@@ -671,7 +671,7 @@ def test_stubs_of_a_library(tmp_path: Path) -> None:
     found = {getattr(each, "name", ""): ast.unparse(each) for each in ast.parse(text).body}
     wanted = {
         "limits": "(p: point) -> tuple[float, int]",
-        "pick": "(i: int) -> int",
+        "pick": "(i: int) -> color | Any",
         "word": "(of: _Text) -> str | Any",
         "none": "() -> int",
         "find": "(other: hidden) -> hidden | Any",
@@ -763,6 +763,20 @@ def test_stubs_say_what_is_taken(tmp_path: Path) -> None:
     assert "def __init__(self, /, at: point | np.void = ..., of: vector = ...) -> None" in text
     assert str(inspect.signature(lib.point)) == "(x: float = ..., n: ArrayLike = ..., name: str = ...)"
     assert str(inspect.signature(lib.pair)) == "(at: point = ..., of: vector = ...)"
+
+
+@pytest.mark.row("S05")
+def test_stubs_have_enum_classes_and_names_that_python_can_have(tmp_path: Path) -> None:
+    lib = cwrapjit.library("words", source="""
+        enum color { RED, None };
+        struct phrase { int in; float lambda[2]; };
+        enum color pick(int from) { return RED; }
+        int first(const struct phrase *class) { return class->in; }""")  # fmt: skip
+    cwrapjit.write_stubs(lib, tmp_path / "words.pyi")
+    text = (tmp_path / "words.pyi").read_text()
+    ast.parse(text)
+    assert "def pick(from_: int) -> color | Any" in text and "    in_: int\n    lambda_: NDArray" in text
+    assert type(lib.pick(1)).__name__ == "color" and lib.phrase(in_=3).in_ == 3
 
 
 @pytest.mark.row("S05")
