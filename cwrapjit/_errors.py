@@ -181,6 +181,8 @@ def place_of(file: bytes, line: int, text: str | tuple[str, int, str] | None) ->
     name = os.fsdecode(file)
     if isinstance(text, tuple):
         name, line, text = text
+    if name.endswith(" generated>"):  # users do not know that text
+        return "", (None, None, None)
     if text is None and not name.startswith("<"):
         try:
             text = load("linecache").getline(name, line) or None

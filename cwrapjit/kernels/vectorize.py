@@ -131,6 +131,8 @@ def _only_function(text: Text) -> TextFunction:
         more = "; wanted one such as 'double f(double x) { return 2 * x; }'"
         if text.functions:
             more = f"; {text.functions[0].name}() is static"
+        elif hint := load("cwrapjit._hints").path_hint(text.source):
+            more = f"; {hint}"
         elif not text.balanced:  # reported with its place
             header, body = text.instance(), {np.float64: "return 1;"}
             _cwrapjit.function("vectorize", signature="-> y()", header=header, Ccode_slice_eval=body)

@@ -110,6 +110,8 @@ class Core:
             raise TypeError(f"{self.name}.declare(): options must be a dict of dicts")
         if not isinstance(text, str):
             self.read(text, "declare")
+        elif text.endswith((".h", ".c")) and (hint := load("cwrapjit._hints").path_hint(text)):
+            raise ValueError(f"{self.name}.declare(): {hint}, or #include it")
         check(f"{self.name}.declare()", shared, ("strip_prefix", "options", *OPTIONS))
         self.forget()
         self.values.texts += 1

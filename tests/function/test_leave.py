@@ -738,3 +738,10 @@ def test_deadline_refuses() -> None:
     assert repr(block) == "deadline(60)"
     with cwrapjit.deadline(float("inf")):
         pass
+
+
+def test_messages_name_no_line_of_generated_text() -> None:
+    f = cwrapjit.function("f", signature="-> y()", Ccode_slice_eval={float: "for(;;); return true;"})
+    with cwrapjit.deadline(0.02):
+        error = refuses(TimeoutError, f, "f(): the C code was left")
+    assert "generated" not in str(error)

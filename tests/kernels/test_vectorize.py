@@ -891,6 +891,16 @@ def test_bad_arguments() -> None:
     refuses(cwrapjit.CompileError, lambda: vectorize("double f(double x) { return x; }\0"), "NUL")
 
 
+def test_paths_in_place_of_texts_are_named() -> None:
+    hint = "wanted C text, not a path: read it, pathlib.Path('src/half.c').read_text()"
+    library = cwrapjit.library
+    refuses(ValueError, lambda: vectorize("src/half.c"), "vectorize(): the text defines no function", hint)
+    refuses(ValueError, lambda: library("l").declare("src/half.c"), "l.declare()", hint, "#include")
+    refuses(cwrapjit.CompileError, lambda: library("l", source="src/half.c"), hint)
+    body = {float: "src/half.c"}
+    refuses(cwrapjit.CompileError, lambda: cwrapjit.function("f", signature="-> y()", Ccode_slice_eval=body), hint)
+
+
 @pytest.mark.row("K13")
 @settings(max_examples=150, deadline=None)
 @given(st.text("(){}[];,*=#\"'/\\ \nTOUT double int x f . static enum typedef struct 1", max_size=60))
