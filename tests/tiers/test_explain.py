@@ -62,6 +62,18 @@ def test_a_loop_over_slices_is_vectorised(cc: str, monkeypatch: pytest.MonkeyPat
     assert shown[2] == "  the loop over slices" and shown[3].startswith("      vectorized, ")
 
 
+@pytest.mark.row("K20")
+def test_a_clang_that_is_a_link_to_ccache_is_clang(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ccache, link = tmp_path / "ccache", tmp_path / "clang"
+    ccache.write_text(f'#!/bin/sh\nexec {real_compiler("clang")} "$@"\n')
+    ccache.chmod(0o755)
+    link.symlink_to(ccache)
+    monkeypatch.setenv("CWRAPJIT_CC", str(link))
+    assert only_loop(square().explain())["vectorized"] is True
+
+
 @pytest.mark.quick
 @pytest.mark.row("K20")
 @pytest.mark.parametrize("cc", ["gcc", "clang"])

@@ -429,13 +429,21 @@ static void add_blind_flags(const char *text, tj_words *words)
         add(words, "-frounding-math");
 }
 
-/* Returns true if the compiler's name contains `part`, perhaps after resolving a link such as cc. */
+static bool has_name(const char *path, const char *part)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return path && strstr(slash ? slash + 1 : path, part);
+}
+
+/* Returns true if the compiler's name contains `part`: perhaps after resolving a link such as cc, or before that and
+ * behind other programs, as with ccache. */
 static bool is_called(const tj_compiler *compiler, const char *part)
 {
     char *real = tj_path_real(compiler->words[0]);
-    const char *name = real ? strrchr(real, '/') : NULL;
-    bool found = name && strstr(name, part);
+    bool found = has_name(real, part);
     free(real);
+    for (char **word = compiler->words; *word && **word != '-' && !found; word++)
+        found = has_name(*word, part);
     return found;
 }
 
