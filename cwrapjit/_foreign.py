@@ -93,8 +93,8 @@ def call(
     function: Any, names: Sequence[str], args: Sequence[Any], words: Mapping[str, Any], has_core: bool,
     elementwise: bool, nout: int,
 ) -> Any:  # fmt: skip
-    """Lets elementwise functions be called as ufuncs, which keeps labels, and others with plain arrays. No other
-    package may see a kernel's index operand, which has no memory."""
+    """Lets elementwise functions be called as ufuncs, which keeps labels, and others with plain arrays. No
+    other package may see a kernel's index operand, which has no memory."""
     who = f"{function.__name__}()"
     positional, outputs = args[: len(names)], args[len(names) :]
     inputs = dict(zip(names, positional, strict=False))

@@ -84,7 +84,8 @@ _PATH = re.compile(r"\s*([\w./~ -]+\.(?:c|h|cc|cpp|cxx|hpp|txt))\s*", re.ASCII)
 def path_hint(text: str) -> str:
     """Returns the start of a hint if a text is not C, but the path of a file with it; else ""."""
     path = _PATH.fullmatch(text)
-    return "" if path is None else f"wanted C text, not a path: read it, pathlib.Path({path[1]!r}).read_text()"
+    hint = "wanted C text, not a path: read it, pathlib.Path(%r).read_text()"
+    return "" if path is None else hint % path[1]
 
 
 def _name(text: str, before: str) -> str:
@@ -104,6 +105,8 @@ def _unsupported(source: str) -> str:
 
 def _for_all(text: str, source: str) -> str:
     """Returns a hint for any text."""
+    if hint := path_hint(source):
+        return hint
     name = _name(text, _CALLED)
     for header, names in _HEADERS.items():
         if name in names.split():
@@ -175,6 +178,6 @@ def add_hints(message: tuple[bytes, bytes, int, bytes | None, int, int], read: A
     """Returns a message with hints. read: what _arguments.read() returned; None: it is of no function."""
     text, *place = message
     said, source = text.decode(errors="replace"), (message[3] or b"").decode(errors="replace")
-    hints = [] if message[3] is None else [path_hint(source) or _unsupported(source) or _for_all(said, source)]
+    hints = [] if message[3] is None else [_unsupported(source) or _for_all(said, source)]
     hints += [_for_snippet(said, source, read)] if read is not None else []
     return (text + "".join([f" ({hint})" for hint in hints if hint]).encode(), *place)

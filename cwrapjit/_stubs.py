@@ -99,7 +99,8 @@ def _inside(cls: Any, known: Mapping[str, type]) -> Iterator[str]:
     """Yields the members of a class for a struct or a handle."""
     for name, role, dtype in _MEMBER.findall(cls.__cwrapjit_layout__.fields):
         arrays = _array(dtype) if role == "array" else "Any"
-        yield f"{load('cwrapjit.library.names').python_name(name)}: {_word(dtype, known, '') if role == 'scalar' else arrays}"
+        shown = load("cwrapjit.library.names").python_name(name)
+        yield f"{shown}: {_word(dtype, known, '') if role == 'scalar' else arrays}"
     for name, each in vars(cls).items():
         if isinstance(each, property):
             yield "@property"

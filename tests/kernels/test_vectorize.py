@@ -897,8 +897,8 @@ def test_paths_in_place_of_texts_are_named() -> None:
     refuses(ValueError, lambda: vectorize("src/half.c"), "vectorize(): the text defines no function", hint)
     refuses(ValueError, lambda: library("l").declare("src/half.c"), "l.declare()", hint, "#include")
     refuses(cwrapjit.CompileError, lambda: library("l", source="src/half.c"), hint)
-    body = {float: "src/half.c"}
-    refuses(cwrapjit.CompileError, lambda: cwrapjit.function("f", signature="-> y()", Ccode_slice_eval=body), hint)
+    words: dict[str, Any] = {"signature": "-> y()", "Ccode_slice_eval": {float: "src/half.c"}}
+    refuses(cwrapjit.CompileError, lambda: cwrapjit.function("f", **words), hint)
 
 
 @pytest.mark.row("K13")

@@ -398,7 +398,7 @@ def test_functions_of_libraries_and_of_ours(lib):
     assert lib.plain(0, 0.0) == -1
     refuses(OverflowError, lambda: lib.plain(-1, 0.0), "argument f", "no address")
     for number in (1, 65535, np.int64(5)):
-        refuses(ValueError, lambda number=number: lib.plain(number, 0.0), "argument f", f"{number} is no addr")
+        refuses(ValueError, lambda number=number: lib.plain(number, 0.0), "argument f", f"{number} is no")
     refuses(TypeError, lambda: lib.plain(True, 0.0), "argument f", "bool")
     refuses(TypeError, lambda: lib.plain(1.5, 0.0), "argument f", "got float")
     refuses(TypeError, lambda: lib.plain(cwrapjit.Pointer(np.ones(2)), 0.0), "Pointer to float64")

@@ -165,7 +165,8 @@ def test_variables_that_differ_in_case_alone_and_names_that_python_cannot_have()
     assert (lib.a, lib.A) == (1, 2)
     assert (lib.lambda_, lib.name, lib.function_, lib._members) == (3, 4, 5, 6)
     assert from_c("int __class__ = 7;").variable("int __class__") is None
-    special = cwrapjit.library("special", source="int __init__(int a) { return a; } int __(void) { return 8; }")
+    text = "int __init__(int a) { return a; } int __(void) { return 8; }"
+    special = cwrapjit.library("special", source=text)
     assert (special._init__(9), special._()) == (9, 8)
     lib.lambda_ = 30
     assert lib.lambda_ == 30
