@@ -419,8 +419,9 @@ static void choose_power(const function *f, double *x, double *y)
         return;
     *x = fabs(b & 2 ? 1 + ldexp(uniform() - 0.5, -(int)(b >> 8 & 31)) : *x);
     double l = log2(single ? (double)(float)*x : *x);
-    double wanted = b & 4 ? ends[single][b >> 3 & 3] + ldexp(uniform() - 0.5, -(int)(b >> 16 & 31))
-                          : ends[single][3] - 5 + (ends[single][0] - ends[single][3] + 10) * uniform();
+    double wanted =
+        b & 4 ? ends[single][b >> 3 & 3] + ldexp(uniform() - 0.5, -(int)(b >> 16 & 31))
+              : ends[single][3] - 5 + (ends[single][0] - ends[single][3] + 10) * uniform();
     if (isfinite(l) && l != 0)
         *y = wanted / l;
     if ((b >> 32 & 15) == 0) {
