@@ -19,14 +19,6 @@ static bool is_unfit(const tj_tokens *tokens, size_t i)
            tj_token_among(tokens, i, unfit);
 }
 
-static bool add_return(tj_body *body, size_t start, size_t end)
-{
-    if (!tj_grow(&body->returns, body->nreturns, &body->capacity, sizeof(*body->returns)))
-        return false;
-    body->returns[body->nreturns++] = (tj_span){start, end};
-    return true;
-}
-
 /* Reads the value after `return` at *i: 1 true, 0 false, -1 anything else. Moves *i to the semicolon. */
 static int read_truth(const tj_tokens *tokens, size_t *i)
 {
@@ -41,11 +33,6 @@ static int read_truth(const tj_tokens *tokens, size_t *i)
     return tj_token_at(tokens, *i, ";") && !parentheses ? truth : -1;
 }
 
-static bool may_start(const tj_tokens *tokens, size_t i)
-{
-    return i == 0 || tj_token_in(tokens, i - 1, ";{}");
-}
-
 bool tj_body_read(const tj_tokens *tokens, tj_body *body)
 {
     bool fits = true, ended = false, fine = true;
@@ -56,11 +43,16 @@ bool tj_body_read(const tj_tokens *tokens, tj_body *body)
         if (ended) { /* there is text after the last return */
             fits = false;
         } else if (tj_token_at(tokens, i, "return")) {
+            bool may_end = depth == 0 && (i == 0 || tj_token_in(tokens, i - 1, ";{}"));
             int truth = read_truth(tokens, &i);
-            fits = truth == 0 || (truth == 1 && depth == 0 && may_start(tokens, start));
+            fits = truth == 0 || (truth == 1 && may_end);
             ended = truth == 1;
             body->total &= truth == 1;
-            fine = !fits || add_return(body, tokens->items[start].start, tokens->items[i].end);
+            fine = !fits || tj_grow(&body->returns, body->nreturns, &body->capacity,
+                                    sizeof *body->returns);
+            if (fits && fine)
+                body->returns[body->nreturns++] =
+                    (tj_span){tokens->items[start].start, tokens->items[i].end};
         } else {
             depth += tj_token_in(tokens, i, "([{") - tj_token_in(tokens, i, ")]}");
             fits = !is_unfit(tokens, i);
@@ -89,28 +81,16 @@ static bool holds_stack(const tj_token *token)
     return found;
 }
 
-/* Returns true if && after token i takes the address of a label, because it cannot be "and". */
-static bool wants_operand(const tj_tokens *tokens, size_t i)
-{
-    return tj_token_at(tokens, i, "return") ||
-           (tokens->items[i].kind == TJ_TOKEN_PUNCTUATOR && !tj_token_in(tokens, i, ")]}"));
-}
-
 bool tj_body_wants_function(const tj_tokens *tokens)
 {
-    bool found = false;
-    for (size_t i = 0; i < tokens->count && !found; i++)
+    bool found = false, operand = false; /* the last token ends an operand */
+    for (size_t i = 0; i < tokens->count && !found; i++) {
         found = (tj_token_is_name(tokens, i) && holds_stack(&tokens->items[i])) ||
                 (tj_token_at(tokens, i, "goto") && tj_token_at(tokens, i + 1, "*")) ||
-                (tj_token_at(tokens, i, "&&") && (i == 0 || wants_operand(tokens, i - 1)));
-    return found;
-}
-
-static bool has_unfit_token(const tj_tokens *tokens)
-{
-    bool found = false;
-    for (size_t i = 0; i < tokens->count && !found; i++)
-        found = is_unfit(tokens, i);
+                (tj_token_at(tokens, i, "&&") && !operand); /* the address of a label */
+        operand = !tj_token_at(tokens, i, "return") &&
+                  (tokens->items[i].kind != TJ_TOKEN_PUNCTUATOR || tj_token_in(tokens, i, ")]}"));
+    }
     return found;
 }
 
@@ -124,7 +104,9 @@ tj_standing tj_expression_standing(const tj_piece *expression, const tj_piece *b
         tj_body_wants_function(&own.tokens))
         goto done;
     bool hidden = tj_expander_includes(expander) || own.doubts || front.fault.text;
-    standing = hidden || has_unfit_token(&own.tokens) ? TJ_STANDS_IN_FUNCTION : TJ_STANDS_IN_LOOP;
+    for (size_t i = 0; i < own.tokens.count && !hidden; i++)
+        hidden = is_unfit(&own.tokens, i);
+    standing = hidden ? TJ_STANDS_IN_FUNCTION : TJ_STANDS_IN_LOOP;
 done:
     tj_expanded_clear(&own);
     tj_expanded_clear(&front);

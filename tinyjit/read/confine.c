@@ -133,13 +133,13 @@ static bool is_statement(char frame)
     return frame == LOOP || frame == SWITCH || frame == IF || frame == DO;
 }
 
-/* Returns the innermost bracket, or 0. */
-static char bracket_of(const walk *this)
+/* Returns true if the innermost bracket, if any, holds statements. */
+static bool ends_at_semicolon(const walk *this)
 {
-    for (size_t i = this->count; i-- > 0;)
-        if (!is_statement(this->frames[i]))
-            return this->frames[i];
-    return 0;
+    size_t i = this->count;
+    while (i > 0 && is_statement(this->frames[i - 1]))
+        i--;
+    return i == 0 || this->frames[i - 1] == COMPOUND;
 }
 
 static void pop_statements(walk *this)
@@ -232,12 +232,6 @@ static int failure_code(const walk *this)
 
 /* ---- arrays ---------------------------------------------------------------------- */
 
-/* Returns true if the token may stand between the words of a type and the name of an array. */
-static bool is_of_declaration(const tj_tokens *tokens, size_t i)
-{
-    return tj_token_is_name(tokens, i) || tj_token_in(tokens, i, "*,");
-}
-
 /* Returns true if the sizes contain a name: of a macro, a constant, or a variable. */
 static bool has_named_size(const tj_tokens *tokens, size_t open)
 {
@@ -259,7 +253,7 @@ static void note_array(walk *this, size_t name)
         if (tj_token_at(tokens, i, "["))
             i = tokens->mates[i];
         else
-            declares = is_of_declaration(tokens, i);
+            declares = tj_token_is_name(tokens, i) || tj_token_in(tokens, i, "*,");
     }
     if (!declares || !has_named_size(tokens, name + 1))
         return;
@@ -279,10 +273,10 @@ static void note_array(walk *this, size_t name)
 
 static bool is_own_label(const walk *this, const tj_token *name)
 {
-    for (size_t i = 0; i < this->labels.count; i++)
-        if (tj_token_is(name, this->labels.items[i]))
-            return true;
-    return false;
+    bool found = false;
+    for (size_t i = 0; i < this->labels.count && !found; i++)
+        found = tj_token_is(name, this->labels.items[i]);
+    return found;
 }
 
 static void read_goto(walk *this)
@@ -306,13 +300,6 @@ static void read_failure(walk *this)
     end_statement(this);
 }
 
-static void open_statement(walk *this, frame_kind frame)
-{
-    push(this, frame);
-    this->header = frame != DO;
-    this->starts = frame == DO;
-}
-
 static void read_own_name(walk *this, bool starts)
 {
     const tj_token *token = &this->tokens->items[this->at];
@@ -334,8 +321,11 @@ static void read_keyword(walk *this)
     } opening[] = {{"for", LOOP}, {"while", LOOP}, {"switch", SWITCH}, {"if", IF}, {"do", DO}};
     const tj_token *token = &this->tokens->items[this->at];
     for (size_t i = 0; i < sizeof opening / sizeof *opening; i++)
-        if (tj_token_is(token, opening[i].word))
-            open_statement(this, opening[i].frame);
+        if (tj_token_is(token, opening[i].word)) {
+            push(this, opening[i].frame);
+            this->starts = opening[i].frame == DO;
+            this->header = !this->starts;
+        }
     if (tj_token_is(token, "else"))
         this->starts = true;
     else if (tj_token_is(token, "case") || tj_token_is(token, "default"))
@@ -360,19 +350,14 @@ static void read_name(walk *this)
         read_own_name(this, starts);
 }
 
-/* Recognises "name(...) {": the head of a loop that is a macro of some header. */
-static bool is_macro_head(const walk *this)
-{
-    size_t first = this->statement;
-    return tj_token_is_name(this->tokens, first) && tj_token_at(this->tokens, first + 1, "(") &&
-           this->tokens->mates[first + 1] + 1 == this->at;
-}
-
 static void open_brace(walk *this)
 {
-    bool expression = this->at > 0 && tj_token_at(this->tokens, this->at - 1, "(");
-    bool head = !this->starts && !expression && is_macro_head(this);
-    if (head)
+    const tj_tokens *tokens = this->tokens;
+    size_t first = this->statement;
+    bool expression = this->at > 0 && tj_token_at(tokens, this->at - 1, "(");
+    bool head = !this->starts && !expression && tj_token_is_name(tokens, first) &&
+                tj_token_at(tokens, first + 1, "(") && tokens->mates[first + 1] + 1 == this->at;
+    if (head) /* "name(...) {": a macro of some header */
         push(this, LOOP);
     push(this, this->starts || expression || head ? COMPOUND : LIST);
     this->starts = this->frames && this->count && this->frames[this->count - 1] == COMPOUND;
@@ -392,7 +377,6 @@ static void read_punctuator(walk *this)
 {
     const tj_token *token = &this->tokens->items[this->at];
     char first = token->length == 1 ? *token->text : 0;
-    char around = bracket_of(this);
     if (first == '(') {
         push(this, this->header ? HEAD : PAREN);
     } else if (first == '[') {
@@ -405,7 +389,7 @@ static void read_punctuator(walk *this)
     } else if (first == ')' || first == ']' || first == '}') {
         close_bracket(this);
         return;
-    } else if (first == ';' && (around == 0 || around == COMPOUND)) {
+    } else if (first == ';' && ends_at_semicolon(this)) {
         end_statement(this);
         return;
     } else if (first == ':' && this->labels_case) {

@@ -99,13 +99,6 @@ static size_t skip_type_name(const reader *this, size_t at, size_t end)
     return is_macro ? behind : at;
 }
 
-/* Returns true for typeof or _Atomic with parentheses after it. */
-static bool is_typeof(const tj_tokens *tokens, size_t at)
-{
-    return (tj_token_word(tokens, at, TJ_TYPEOF) || tj_token_at(tokens, at, "_Atomic")) &&
-           tj_token_at(tokens, at + 1, "(");
-}
-
 static specifiers read_specifiers(const reader *this, size_t at, size_t end)
 {
     const tj_tokens *tokens = &this->tokens;
@@ -117,7 +110,8 @@ static specifiers read_specifiers(const reader *this, size_t at, size_t end)
         } else if (tj_token_word(tokens, at, TJ_DEFINER)) {
             next = skip_definition(this, at, end);
             found.defines = found.has_type = true;
-        } else if (is_typeof(tokens, at)) {
+        } else if ((tj_token_word(tokens, at, TJ_TYPEOF) || tj_token_at(tokens, at, "_Atomic")) &&
+                   tj_token_at(tokens, next, "(")) {
             next = tokens->mates[next] + 1;
             found.has_type = true;
         } else if (tj_token_word(tokens, at, ANNOTATIONS)) {
@@ -258,33 +252,24 @@ static bool read_declarator(reader *this, size_t at, size_t end, bool is_typedef
     return check_suffix(this, name_end + 1 < end ? name_end + 1 : end, end, true);
 }
 
-/* Returns the index of the comma or the end after a declarator. */
-static size_t declarator_end(const reader *this, size_t at, size_t end)
+/* Returns the index of the next mark outside brackets, or `end`. */
+static size_t find_mark(const reader *this, size_t at, size_t end, const char *mark)
 {
-    for (; at < end && !tj_token_at(&this->tokens, at, ","); at++)
-        if (this->tokens.mates[at] > at && this->tokens.mates[at] < end)
+    for (; at < end && !tj_token_at(&this->tokens, at, mark); at++)
+        if (this->tokens.mates[at] > at)
             at = this->tokens.mates[at];
     return at < end ? at : end;
 }
 
 /* ---- declarations ----------------------------------------------------------- */
 
-/* Copies the tokens [from, to), with the text between them, to the same place in an output. */
-static void keep(reader *this, char *half, size_t from, size_t to)
-{
-    size_t start = this->tokens.items[from].start, end = this->tokens.items[to - 1].end;
-    memcpy(half + start, this->piece->text + start, end - start);
-}
-
 /* Refuses words that no declaration may contain. */
 static bool check_words(reader *this, size_t at, size_t end)
 {
-    for (size_t i = at; i < end; i++) {
-        const char *fault = fault_of_word(&this->tokens, i);
-        if (fault)
-            return refuse_one(this, i, fault);
-    }
-    return true;
+    const char *fault = NULL;
+    for (; at < end && !fault; at++)
+        fault = fault_of_word(&this->tokens, at);
+    return !fault || refuse_one(this, at - 1, fault);
 }
 
 /* Reads the declaration [at, end); end is the semicolon. */
@@ -300,23 +285,16 @@ static void read_declaration(reader *this, size_t at, size_t end)
     }
     bool fine = check_tags(this, start, end, bare);
     while (fine && at < end) {
-        size_t stop = declarator_end(this, at, end);
+        size_t stop = find_mark(this, at, end, ",");
         fine = read_declarator(this, at, stop, found.is_typedef);
         at = stop + 1;
     }
+    if (!fine)
+        return;
     tj_declarations *to = this->declarations;
-    if (fine)
-        keep(this, bare || found.is_typedef ? to->typedefs : to->members, start, end + 1);
-}
-
-/* Returns the index of the semicolon that ends the declaration at `at`, or count. */
-static size_t declaration_end(const reader *this, size_t at)
-{
-    const tj_tokens *tokens = &this->tokens;
-    for (; at < tokens->count && !tj_token_at(tokens, at, ";"); at++)
-        if (tokens->mates[at] > at)
-            at = tokens->mates[at];
-    return at < tokens->count ? at : tokens->count;
+    char *half = bare || found.is_typedef ? to->typedefs : to->members;
+    size_t first = this->tokens.items[start].start, behind = this->tokens.items[end].end;
+    memcpy(half + first, this->piece->text + first, behind - first);
 }
 
 static void read_all(reader *this)
@@ -329,7 +307,7 @@ static void read_all(reader *this)
             at = tj_tokens_behind_line(tokens, at);
             continue;
         }
-        size_t end = declaration_end(this, at);
+        size_t end = find_mark(this, at, tokens->count, ";");
         bool fine = check_words(this, at, end);
         if (fine && end == tokens->count)
             refuse_one(this, tokens->count - 1, "a declaration ends with ';'");

@@ -1,19 +1,15 @@
 /* defined.c: finds the functions that a text defines at file scope, outside of conditions such as #if. */
 #include "read/tokens.h"
 
-/* Returns the index after attributes, which may stand between the parameters and the body. */
-static size_t behind_attributes(const tj_tokens *this, size_t i)
-{
-    while (tj_token_word(this, i, TJ_ATTRIBUTE) && tj_token_at(this, i + 1, "("))
-        i = this->mates[i + 1] + 1;
-    return i;
-}
-
 /* Returns true if token i is the name of a function that is defined there. */
 static bool is_defined_at(const tj_tokens *this, size_t i)
 {
-    return tj_token_is_name(this, i) && !this->items[i].word && tj_token_at(this, i + 1, "(") &&
-           tj_token_at(this, behind_attributes(this, this->mates[i + 1] + 1), "{");
+    if (!tj_token_is_name(this, i) || this->items[i].word || !tj_token_at(this, i + 1, "("))
+        return false;
+    for (i = this->mates[i + 1] + 1;
+         tj_token_word(this, i, TJ_ATTRIBUTE) && tj_token_at(this, i + 1, "(");)
+        i = this->mates[i + 1] + 1;
+    return tj_token_at(this, i, "{");
 }
 
 bool tj_defined_collect(const char *text, tj_names *names)

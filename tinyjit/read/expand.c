@@ -201,22 +201,6 @@ static bool is_called(const run *this)
 
 /* ---- arguments ----------------------------------------------------------------------- */
 
-static void clear_arguments(arguments *this)
-{
-    for (size_t i = 0; i < this->count; i++)
-        tj_tokens_clear(&this->items[i].full);
-    tj_free(this->items);
-    tj_tokens_clear(&this->all);
-}
-
-static void end_argument(run *this, arguments *given, size_t start)
-{
-    if (!tj_grow(&given->items, given->count, &given->capacity, sizeof *given->items))
-        this->whole->failed = true;
-    else
-        given->items[given->count++] = (argument){.start = start, .end = given->all.count - 1};
-}
-
 /* Reads the arguments in the parentheses that is_called() found. Returns false if they are not closed. */
 static bool read_arguments(run *this, const tj_macro *to, arguments *given)
 {
@@ -231,21 +215,16 @@ static bool read_arguments(run *this, const tj_macro *to, arguments *given)
         add_counted(this, &given->all, &token);
         if (has_ended(this))
             return false;
-        if (depth == 0 || (depth == 1 && !rest && tj_token_is_one(&token, ","))) {
-            end_argument(this, given, start);
-            start = given->all.count;
+        if (depth > 1 || (depth == 1 && (rest || !tj_token_is_one(&token, ","))))
+            continue;
+        if (!tj_grow(&given->items, given->count, &given->capacity, sizeof *given->items)) {
+            this->whole->failed = true;
+            return false;
         }
+        given->items[given->count++] = (argument){.start = start, .end = given->all.count - 1};
+        start = given->all.count;
     }
     return depth == 0;
-}
-
-/* Outputs a macro call unchanged, because its parentheses are not closed. */
-static void put_back(run *this, const tj_token *name, const arguments *given)
-{
-    add(this, this->out, name);
-    add(this, this->out, &given->open);
-    for (size_t i = 0; i < given->all.count; i++)
-        add(this, this->out, &given->all.items[i]);
 }
 
 static void expand_sources(run *this);
@@ -435,13 +414,20 @@ static void replace(run *this, tj_token name, tj_macro *macro)
         end_early(this, &name, "nested too deeply: macros that use macros");
     } else {
         this->whole->levels++; /* arguments nest, too */
-        if (!macro->is_function || read_arguments(this, macro, &given))
+        if (!macro->is_function || read_arguments(this, macro, &given)) {
             use(this, &name, macro, &given);
-        else
-            put_back(this, &name, &given);
+        } else { /* the parentheses are not closed: no call */
+            add(this, this->out, &name);
+            add(this, this->out, &given.open);
+            for (size_t i = 0; i < given.all.count; i++)
+                add(this, this->out, &given.all.items[i]);
+        }
         this->whole->levels--;
     }
-    clear_arguments(&given);
+    for (size_t i = 0; i < given.count; i++)
+        tj_tokens_clear(&given.items[i].full);
+    tj_free(given.items);
+    tj_tokens_clear(&given.all);
 }
 
 static void expand_sources(run *this)
@@ -584,17 +570,14 @@ static bool is_known_header(const tj_tokens *raw, size_t at, size_t end)
 /* Handles #define and #undef. */
 static void read_definition(expansion *this, const directive *at)
 {
-    tj_macros *macros = this->shared->macros;
     size_t open = this->nconditions;
     if (at->at + 2 >= at->end || !tj_token_is_name(at->raw, at->at + 2))
         return;
     const tj_token *name = &at->raw->items[at->at + 2];
-    if (tj_token_is(at->word, "undef"))
-        this->failed |= !tj_macros_undefine(macros, name);
-    else
-        this->failed |= !tj_macros_define(macros, this->piece->text + name->start,
-                                          at->raw->items[at->end - 1].end - name->start, name,
-                                          open ? this->conditions[open - 1].branch : 0);
+    const char *text = tj_token_is(at->word, "undef") ? NULL : this->piece->text + name->start;
+    this->failed |= !tj_macros_define(this->shared->macros, text,
+                                      at->raw->items[at->end - 1].end - name->start, name,
+                                      open ? this->conditions[open - 1].branch : 0);
 }
 
 static void read_directive(run *this)

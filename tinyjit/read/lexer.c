@@ -34,11 +34,6 @@ bool tj_is_name_byte(char byte)
     return is_letter((unsigned char)byte) || is_digit(byte);
 }
 
-static bool is_blank(int byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\v' || byte == '\f';
-}
-
 /* Returns the offset after any line continuations at `at`. */
 static size_t skip_continuations(const tj_lexer *lexer, size_t at)
 {
@@ -98,7 +93,7 @@ static bool skip_space(tj_lexer *lexer, size_t *start)
         int byte = peek(lexer, &lexer->at);
         int second = byte == '/' ? peek_second(lexer, lexer->at) : 0;
         *start = lexer->at;
-        if (is_blank(byte))
+        if (byte == ' ' || byte == '\t' || byte == '\r' || byte == '\v' || byte == '\f')
             lexer->at++;
         else if (second != '/' && second != '*')
             return true;
@@ -126,19 +121,8 @@ static size_t quoted_end(const tj_lexer *lexer, size_t at, int quote)
     }
 }
 
-static size_t name_end(const tj_lexer *lexer, size_t at)
-{
-    size_t end = at;
-    for (;; at++) {
-        int byte = peek(lexer, &at);
-        if (!is_letter(byte) && !is_digit(byte))
-            return end;
-        end = at + 1;
-    }
-}
-
-/* Returns the end of a preprocessing number: letters, digits, dots, and signs after e and p. */
-static size_t number_end(const tj_lexer *lexer, size_t at)
+/* Returns the end of a name, or of a preprocessing number: letters, digits, dots, and signs after e and p. */
+static size_t word_end(const tj_lexer *lexer, size_t at, bool number)
 {
     size_t end = at;
     int before = 0;
@@ -146,7 +130,7 @@ static size_t number_end(const tj_lexer *lexer, size_t at)
         int byte = peek(lexer, &at);
         bool sign = (byte == '+' || byte == '-') &&
                     (before == 'e' || before == 'E' || before == 'p' || before == 'P');
-        if (!is_letter(byte) && !is_digit(byte) && byte != '.' && !sign)
+        if (!is_letter(byte) && !is_digit(byte) && !(number && (byte == '.' || sign)))
             return end;
         before = byte;
         end = at + 1;
@@ -192,10 +176,10 @@ static void measure_token(tj_lexer *lexer, tj_token *token)
     int byte = (unsigned char)lexer->text[lexer->at];
     if (is_letter(byte)) {
         token->kind = TJ_TOKEN_NAME;
-        token->end = name_end(lexer, lexer->at);
+        token->end = word_end(lexer, lexer->at, false);
     } else if (is_digit(byte) || (byte == '.' && is_digit(peek(lexer, &second_at)))) {
         token->kind = TJ_TOKEN_NUMBER;
-        token->end = number_end(lexer, lexer->at);
+        token->end = word_end(lexer, lexer->at, true);
     } else if (byte == '"' || byte == '\'') {
         token->kind = byte == '"' ? TJ_TOKEN_STRING : TJ_TOKEN_CHARACTER;
         token->end = quoted_end(lexer, lexer->at, byte);

@@ -64,6 +64,8 @@ static tj_macro *find(const tj_macros *this, const tj_token *token)
 bool tj_macros_define(tj_macros *this, const char *text, size_t length, const tj_token *name,
                       size_t branch)
 {
+    if (!text)
+        return set_name(this, name, NULL);
     tj_macro *new = tj_alloc_zeroed(1, sizeof *new);
     if (new)
         new->text = tj_copy_bytes(text, length);
@@ -76,11 +78,6 @@ bool tj_macros_define(tj_macros *this, const char *text, size_t length, const tj
     new->branch = branch;
     this->items[this->count++] = new;
     return set_name(this, name, new);
-}
-
-bool tj_macros_undefine(tj_macros *this, const tj_token *name)
-{
-    return set_name(this, name, NULL);
 }
 
 /* Reads "(a, b, c...)": parameters and commas alternate. */

@@ -23,10 +23,9 @@ typedef struct tj_macros tj_macros;
 
 tj_macros *tj_macros_new(void);
 void tj_macros_free(tj_macros *macros);
-/* Defines a macro; text is the text after #define. Returns false if out of memory. */
+/* Defines a macro; text is the text after #define; NULL: #undef. Returns false if out of memory. */
 bool tj_macros_define(tj_macros *macros, const char *text, size_t length, const tj_token *name,
                       size_t branch);
-bool tj_macros_undefine(tj_macros *macros, const tj_token *name);
 /* Returns NULL if the name is not a macro, or if out of memory; then it also sets *fine to false. */
 tj_macro *tj_macros_find(tj_macros *macros, const tj_token *name, bool *fine);
 /* Returns the number of the parameter that token i of the body names, or the number of parameters if it names none. */

@@ -210,13 +210,6 @@ static void read_operator(open_bracket *this, const tj_tokens *tokens, size_t i)
 
 /* ---- conditions --------------------------------------------------------------------- */
 
-static void join_level(open_bracket *this, const open_bracket *other)
-{
-    this->prefixes = larger(this->prefixes, other->prefixes);
-    this->chain = larger(this->chain, other->chain);
-    this->statements = larger(this->statements, other->statements);
-}
-
 /* Keeps the branch with more open brackets, and the larger numbers of both. */
 static void join_levels(measure *this, brackets *best)
 {
@@ -230,8 +223,13 @@ static void join_levels(measure *this, brackets *best)
         copy_levels(this, best, now);
         return;
     }
-    for (size_t i = 0; i < now->count; i++)
-        join_level(&best->items[i], &now->items[i]);
+    for (size_t i = 0; i < now->count; i++) {
+        open_bracket *most = &best->items[i];
+        const open_bracket *other = &now->items[i];
+        most->prefixes = larger(most->prefixes, other->prefixes);
+        most->chain = larger(most->chain, other->chain);
+        most->statements = larger(most->statements, other->statements);
+    }
     for (size_t i = 1; i < best->count; i++)
         best->items[i].around = depth_of(&best->items[i - 1]) + 1;
     best->loose |= now->loose || now->count != best->count;

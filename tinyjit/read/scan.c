@@ -199,13 +199,6 @@ static void check_include(scan *this, const tj_tokens *raw, size_t at)
     tj_text_clear(&path);
 }
 
-/* Recognises _Pragma("pack..."). libtcc ignores _Pragma, and this one affects more than speed. */
-static bool packs(const tj_tokens *raw, size_t i)
-{
-    return tj_token_at(raw, i, "_Pragma") && i + 2 < raw->count &&
-           tj_bytes_hold(raw->items[i + 2].text, raw->items[i + 2].length, "pack");
-}
-
 static void check_raw(scan *this, const tj_tokens *raw)
 {
     for (size_t i = 0; i < raw->count && !this->refused; i++) {
@@ -214,7 +207,9 @@ static void check_raw(scan *this, const tj_tokens *raw)
             check_pragma(this, raw, i);
             check_include(this, raw, i);
         }
-        if (packs(raw, i))
+        /* libtcc ignores _Pragma, and this one affects more than speed. */
+        if (tj_token_at(raw, i, "_Pragma") && i + 2 < raw->count &&
+            tj_bytes_hold(raw->items[i + 2].text, raw->items[i + 2].length, "pack"))
             refuse_token(this, &raw->items[i], "'%.*s' cannot pack: write #pragma pack");
     }
 }

@@ -24,18 +24,11 @@ static long alignment_at(const tj_tokens *tokens, size_t i)
     return strtol(tokens->items[i + 2].text, NULL, 0);
 }
 
-/* Returns true if the declaration that contains i has static storage. */
-static bool is_static(const tj_tokens *tokens, size_t i)
-{
-    while (i > 0 && !tj_token_in(tokens, i - 1, ";{}"))
-        if (tj_token_among(tokens, --i, "static extern"))
-            return true;
-    return false;
-}
-
 static size_t find_aligned(const tj_tokens *tokens, size_t i, bool inside)
 {
-    bool wrong = inside && alignment_at(tokens, i) > MOST_ALIGNMENT && !is_static(tokens, i);
+    bool wrong = inside && alignment_at(tokens, i) > MOST_ALIGNMENT;
+    for (size_t k = i; wrong && k > 0 && !tj_token_in(tokens, k - 1, ";{}"); k--)
+        wrong = !tj_token_among(tokens, k - 1, "static extern");
     return wrong ? i : tokens->count;
 }
 
@@ -80,18 +73,12 @@ static bool is_constant(const tj_tokens *tokens, size_t first, size_t behind)
     return behind > first && behind <= tokens->count;
 }
 
-/* Returns true if the parentheses that end at i belong to a statement. */
-static bool ends_head(const tj_tokens *tokens, size_t i)
-{
-    size_t open = tokens->mates[i];
-    return open > 0 && open < i && tj_token_among(tokens, open - 1, "if while for switch");
-}
-
 /* Returns true if i is the last token of an expression, so that * after it multiplies. */
 static bool ends_operand(const tj_tokens *tokens, size_t i)
 {
+    size_t open = tokens->mates[i];
     if (tj_token_at(tokens, i, ")"))
-        return !ends_head(tokens, i);
+        return !(open > 0 && open < i && tj_token_among(tokens, open - 1, "if while for switch"));
     return tokens->items[i].kind == TJ_TOKEN_NUMBER || tj_token_at(tokens, i, "]") ||
            (tj_token_is_name(tokens, i) && !tj_token_among(tokens, i, "return else do case"));
 }

@@ -93,6 +93,14 @@ static size_t mate(const reader *this, size_t i)
     return i < this->tokens.count ? this->tokens.mates[i] : this->tokens.count;
 }
 
+/* Returns the token after the brackets from i on, "[i][j]"; adds their number to *depth. */
+static size_t behind_indices(const reader *this, size_t i, size_t *depth)
+{
+    for (; is(this, i, "[") && mate(this, i) < this->tokens.count; i = mate(this, i) + 1)
+        ++*depth;
+    return i;
+}
+
 /* ---- types --------------------------------------------------------------------- */
 
 static const char *type_named(const char *name, size_t length)
@@ -145,17 +153,12 @@ static size_t behind_value(const reader *this, size_t start)
     return i < count ? i : start;
 }
 
-static bool is_number(const reader *this, size_t at, size_t end)
-{
-    at += is(this, at, "-");
-    return end == at + 1 && this->tokens.items[at].kind == TJ_TOKEN_NUMBER;
-}
-
-/* Records the value that begins at `at`; the name of its variable is at `name`. */
+/* Records the value that begins at `at`, unless it is a number; the name of its variable is at `name`. */
 static void note(reader *this, size_t at, const char *type, size_t name)
 {
-    size_t end = behind_value(this, at);
-    if (type && end > at && !is_number(this, at, end) && !is(this, at, "{"))
+    size_t end = behind_value(this, at), first = at + is(this, at, "-");
+    bool number = end == first + 1 && this->tokens.items[first].kind == TJ_TOKEN_NUMBER;
+    if (type && end > at && !number && !is(this, at, "{"))
         this->starts[at] = (beginning){type, end, name};
 }
 
@@ -241,8 +244,7 @@ static void read_declarators(reader *this, size_t i, const char *type)
             return;
         if (is(this, i, "("))
             enter_function(this, name, depth ? NULL : type);
-        for (; is(this, i, "[") && mate(this, i) < this->tokens.count; i = mate(this, i) + 1)
-            depth++;
+        i = behind_indices(this, i, &depth);
         if (!tj_token_in(&this->tokens, i, "=,;)"))
             return;
         remember(this, name, type, depth, 0);
@@ -267,13 +269,6 @@ static bool declares_pointer(const reader *this, size_t i)
            (i == 0 || tj_token_in(&this->tokens, i - 1, ";{}(,") || is_name(this, i - 1));
 }
 
-/* Recognises "(*name)(" of a pointer to functions. */
-static bool is_behind_parenthesis(const reader *this, size_t i)
-{
-    return i > 2 && is(this, i - 1, "*") && is(this, i - 2, "(") && is_name(this, i - 3) &&
-           is(this, i + 1, ")") && is(this, i + 2, "(");
-}
-
 /* Returns true if the name at i follows the members of a struct, or typeof(). */
 static bool follows_type(const reader *this, size_t i)
 {
@@ -288,28 +283,14 @@ static void look_for_declaration(reader *this, size_t i)
     const char *type = type_at(this, i);
     if (type || (is_name(this, i) && (is_name(this, i + 1) || declares_pointer(this, i))))
         read_declarators(this, i + 1, type);
-    else if (is_behind_parenthesis(this, i))
+    else if (i > 2 && is(this, i - 1, "*") && is(this, i - 2, "(") && is_name(this, i - 3) &&
+             is(this, i + 1, ")") && is(this, i + 2, "(")) /* (*name)(, a pointer to functions */
         remember(this, i, NULL, 0, 1);
     else if (follows_type(this, i))
         read_declarators(this, i, NULL);
 }
 
 /* ---- stores -------------------------------------------------------------------------- */
-
-/* Returns the token after "name[i][j]" at i; *depth is the number of indices. */
-static size_t behind_indices(const reader *this, size_t i, size_t *depth)
-{
-    for (i++; is(this, i, "[") && mate(this, i) < this->tokens.count; i = mate(this, i) + 1)
-        ++*depth;
-    return i;
-}
-
-/* Returns true if "(float)" precedes i. */
-static bool is_cast(const reader *this, size_t i)
-{
-    return i > 2 && is(this, i - 1, ")") && mate(this, i - 1) < i - 2 &&
-           type_named(this->tokens.items[i - 2].text, this->tokens.items[i - 2].length);
-}
 
 /* Handles "item__X().real = value", and "(float)item__X()", which libtcc treats as the bits of a struct. */
 static void look_for_parts(reader *this, size_t i)
@@ -320,10 +301,13 @@ static void look_for_parts(reader *this, size_t i)
     size_t behind = mate(this, i + 1) + 1;
     if (!item || behind > this->tokens.count)
         return;
-    bool member = is(this, behind, ".");
+    const tj_token *before = i > 2 ? &this->tokens.items[i - 2] : NULL; /* "(float)" */
+    bool member = is(this, behind, "."),
+         cast = before && is(this, i - 1, ")") && mate(this, i - 1) < i - 2 &&
+                type_named(before->text, before->length);
     if (member && is_any(this, behind + 1, "real imag") && is(this, behind + 2, "="))
         note(this, behind + 3, item->address, i);
-    else if (!member && is_cast(this, i))
+    else if (!member && cast)
         note(this, i, item->address, i);
 }
 
@@ -340,7 +324,7 @@ static void look_for_item(reader *this, size_t i)
 /* Handles "name = value", "name[i] = value" and "*name = value". */
 static void look_for_assignment(reader *this, size_t i)
 {
-    size_t depth = 0, behind = behind_indices(this, i, &depth);
+    size_t depth = 0, behind = behind_indices(this, i + 1, &depth);
     if (!is(this, behind, "=") || (i > 0 && is_any(this, i - 1, ". ->")))
         return;
     if (i > 1 && is(this, i - 1, "*")) {
@@ -411,13 +395,6 @@ static void take_brackets(reader *this, size_t i)
     }
 }
 
-static void take_directive(reader *this, size_t i)
-{
-    for (size_t end = tj_tokens_behind_line(&this->tokens, i); i < end; i++)
-        this->redefines |=
-            is(this, i, "tgmath") || (is(this, i, "define") && is_function(this, i + 1));
-}
-
 static void keep_store(reader *this, size_t i)
 {
     const beginning *from = &this->starts[i];
@@ -458,8 +435,10 @@ static void read_piece(reader *this, const char *start, size_t length)
     this->failed |= !this->starts;
     for (size_t i = 0; i < this->tokens.count && !this->failed; i++) {
         if (tj_token_directs(&this->tokens, i)) {
-            take_directive(this, i);
-            i = tj_tokens_behind_line(&this->tokens, i) - 1;
+            for (size_t end = tj_tokens_behind_line(&this->tokens, i); i < end; i++)
+                this->redefines |=
+                    is(this, i, "tgmath") || (is(this, i, "define") && is_function(this, i + 1));
+            i--;
         } else if (tj_token_is_name(&this->tokens, i)) {
             look_at_name(this, i);
         } else {
@@ -492,14 +471,6 @@ static void take_definition(reader *this, const char *line, size_t length)
             declare(this, &this->parts, name, (size_t)(blank - name), structs[i].part);
 }
 
-/* Returns true if the #line directive says that generated text follows. */
-static bool is_generated(const char *line, size_t length)
-{
-    static const char tail[] = " generated>\"";
-    const size_t size = sizeof tail - 1;
-    return length > size && !memcmp(line + length - size, tail, size);
-}
-
 bool tj_stores_find(tj_stores *stores, const char *text)
 {
     reader this = {.stores = stores, .text = text};
@@ -511,7 +482,7 @@ bool tj_stores_find(tj_stores *stores, const char *text)
         if (!strncmp(line, "#line ", 6)) {
             if (piece)
                 read_piece(&this, piece, (size_t)(line - piece));
-            piece = is_generated(line, length) ? NULL : next;
+            piece = tj_bytes_hold(line, length, " generated>\"") ? NULL : next;
             this.declares = tj_bytes_hold(line, length, ".c_declare of ");
         } else if (!piece) {
             take_definition(&this, line, length);
@@ -533,17 +504,6 @@ void tj_stores_clear(tj_stores *stores)
 
 static const char opening[] = "1 ? __builtin_choose_expr(1, ";
 
-/* Appends the end of a guarded value. Zero has the type that the text names, which a macro or a typedef may change:
- * with another type, an integer would be rounded. A bool may be set to an address, and `bool` may stand for any
- * number. */
-static void put_closing(const tj_store *store, tj_text *out)
-{
-    if (*store->type == 'b')
-        tj_text_puts(out, ", 0) : 0");
-    else
-        tj_text_printf(out, ", 0) : (%s)0", store->type);
-}
-
 void tj_stores_write(const tj_stores *stores, const char *text, size_t count, tj_text *out)
 {
     const tj_store *open[MOST_OPEN];
@@ -554,12 +514,16 @@ void tj_stores_write(const tj_stores *stores, const char *text, size_t count, tj
         size_t place = closes ? store->end : store->start;
         tj_text_add(out, text + at, place - at);
         at = place;
-        if (closes) {
-            put_closing(store, out);
-        } else {
+        /* Zero has the type that the text names, which a macro or a typedef may change: with another type, an integer
+         * would be rounded. A bool may be set to an address, and `bool` may stand for any number. */
+        if (!closes)
             tj_text_puts(out, opening);
+        else if (*store->type == 'b')
+            tj_text_puts(out, ", 0) : 0");
+        else
+            tj_text_printf(out, ", 0) : (%s)0", store->type);
+        if (!closes)
             open[nopen++] = store;
-        }
     }
     tj_text_puts(out, text + at);
 }

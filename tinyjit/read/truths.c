@@ -17,10 +17,10 @@ static const char lower_operators[] = "&& || = += -= *= /= %= &= |= ^= <<= >>= .
 
 static bool is_floating(const tj_token *number)
 {
-    for (size_t i = 0; i < number->length; i++)
-        if (strchr(".eEpP", number->text[i]))
-            return true;
-    return false;
+    bool found = false;
+    for (size_t i = 0; i < number->length && !found; i++)
+        found = strchr(".eEpP", number->text[i]);
+    return found;
 }
 
 /* Returns true for 1.5L, or a function such as fmodl() and strtold(). */
@@ -75,20 +75,6 @@ static bool ends_value(const tj_operands *this, size_t i)
     return open < last && !(open > this->begin && tj_operands_is_primary(this, open - 1));
 }
 
-/* Returns true if nothing before the range belongs to the operand at its beginning. */
-static bool begins_whole(const tj_operands *this)
-{
-    return !this->is_body && (this->begin == 0 || tj_token_in(&this->tokens, this->before, ";{"));
-}
-
-/* Returns true if the tokens from i on begin a statement, perhaps with a macro: EACH(x, list) x->y && ...; */
-static bool begins_with_call(const tj_operands *this, size_t i)
-{
-    bool begins = i == this->begin || tj_operands_in(this, i - 1, ";{}:)") ||
-                  tj_operands_any(this, i - 1, "else do");
-    return begins && tj_operands_is_primary(this, i) && tj_operands_in(this, i + 1, "(");
-}
-
 /* Returns the start of the operand that ends before i; i if there is none, or if it is not certain. */
 static size_t operand_before(const tj_operands *this, size_t i)
 {
@@ -109,7 +95,14 @@ static size_t operand_before(const tj_operands *this, size_t i)
         }
         i = found ? i : first;
     }
-    return (found || begins_whole(this)) && !begins_with_call(this, i) ? i : end;
+    /* Nothing before the range belongs to the operand at its beginning. */
+    bool whole =
+        !this->is_body && (this->begin == 0 || tj_token_in(&this->tokens, this->before, ";{"));
+    bool begins = i == this->begin || tj_operands_in(this, i - 1, ";{}:)") ||
+                  tj_operands_any(this, i - 1, "else do");
+    /* A statement may begin with a macro: EACH(x, list) x->y && ...; */
+    bool call = begins && tj_operands_is_primary(this, i) && tj_operands_in(this, i + 1, "(");
+    return (found || whole) && !call ? i : end;
 }
 
 /* Returns the token after the operand of && or || that begins at i; i if its end is not certain. */

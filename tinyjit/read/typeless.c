@@ -165,14 +165,6 @@ static bool is_used(const check *this, const tj_token *name, size_t start, size_
     return false;
 }
 
-static bool is_among(const check *this, const tj_token *name, size_t start, size_t end)
-{
-    for (size_t i = start; i < end; i++)
-        if (tj_token_same(&this->tokens->items[i], name))
-            return true;
-    return false;
-}
-
 /* Refuses parameters of an old-style definition, "(a, b)" at `open`, that no declaration names. */
 static void check_old_parameters(check *this, size_t open, bool begins)
 {
@@ -183,7 +175,10 @@ static void check_old_parameters(check *this, size_t open, bool begins)
         return;
     for (size_t i = open + 1; i < close; i += 2) {
         const tj_token *name = &this->tokens->items[i];
-        if (!is_among(this, name, close + 1, body) && is_used(this, name, body, mate(this, body)))
+        bool declared = false;
+        for (size_t k = close + 1; k < body && !declared; k++)
+            declared = tj_token_same(&this->tokens->items[k], name);
+        if (!declared && is_used(this, name, body, mate(this, body)))
             refuse(this, i, "the parameter");
     }
 }
@@ -286,14 +281,6 @@ static void judge_name(check *this, size_t i, setting where)
         refuse(this, i, "the variable");
 }
 
-/* Checks the token at i, which is not a name and follows a sequence without a type. */
-static void judge_rest(check *this, size_t i, setting where)
-{
-    bool declares = where == IN_BLOCK && tj_token_in(this->tokens, i, "*([=,");
-    if (declares || (where == IN_CAST && (is(this, i, ")") || is(this, i, "*"))))
-        refuse(this, i, "");
-}
-
 /* Returns the end of the sequence that begins at i. *specifies: it contains more than attributes. */
 static size_t read_run(check *this, size_t i, bool *specifies)
 {
@@ -311,10 +298,12 @@ static size_t read_run(check *this, size_t i, bool *specifies)
     }
     if (!*specifies || is_unknown(this, i) || is_unknown(this, i + 1))
         return i;
+    setting where = setting_of(this, start);
     if (is_own_name(this, i))
-        judge_name(this, i, setting_of(this, start));
-    else
-        judge_rest(this, i, setting_of(this, start));
+        judge_name(this, i, where);
+    else if ((where == IN_BLOCK && tj_token_in(this->tokens, i, "*([=,")) ||
+             (where == IN_CAST && tj_token_in(this->tokens, i, ")*")))
+        refuse(this, i, "");
     return i;
 }
 
