@@ -64,6 +64,9 @@ void tj_messages_move(tj_messages *to, tj_messages *from);
 
 /* Appends copies. Returns false if out of memory. */
 bool tj_messages_copy(tj_messages *to, const tj_messages *from);
+/* Returns TJ_OK if there are as many messages as before a check; otherwise fails with the text, or out of memory. */
+tj_status tj_messages_judge(const tj_messages *messages, size_t before, const char *text,
+                            tj_error *error);
 /* Returns true if `messages` contains the same message about the same place. */
 bool tj_messages_have(const tj_messages *messages, const tj_message *one);
 /* Like tj_messages_locate(), for a generated text whose #line directives name its lines. Known columns stay. */
@@ -122,7 +125,8 @@ typedef struct tj_diagnosis {
     bool ignore;                   /* drop further output */
 } tj_diagnosis;
 
-void tj_diagnose(tj_diagnosis *diagnosis, const char *line);
+/* diagnosis: a tj_diagnosis. */
+void tj_diagnose(void *diagnosis, const char *line);
 void tj_diagnosis_clear(tj_diagnosis *diagnosis);
 /* Returns the result of an attempt: TJ_OK if the code was relocated, else the reason of the failure. */
 tj_status tj_diagnosis_judge(const tj_diagnosis *diagnosis, bool relocated, tj_error *error);
@@ -217,7 +221,7 @@ const void *tj_mathematical_function(const char *name, size_t length);
 /* Returns the usual name of the i-th of these functions ("pow"); NULL after the last. */
 const char *tj_mathematical_name(size_t i);
 /* Returns true if the sources or the libraries define one of these functions. Then no function of
- * mathematics.h is used. Compile lock held. */
+ * mathematics.h is used. */
 bool tj_environment_has_mathematics(const tj_environment *environment);
 
 /* ---- maths/choice.c ---------------------------------------------------- */

@@ -177,8 +177,8 @@ bool tj_names_collect(tj_names *names, const char *text, size_t length);
 bool tj_names_have(const tj_names *names, const char *name);
 /* Returns true if a macro of the texts uses ##: then any name may occur. */
 bool tj_names_may_paste(const tj_names *names);
-/* Calls visit for each name, in no particular order. */
-void tj_names_each(const tj_names *names, void (*visit)(void *ctx, const char *name), void *ctx);
+/* Returns the next name, in no particular order; NULL after the last. *at begins with 0. */
+const char *tj_names_next(const tj_names *names, size_t *at);
 
 /* ---- the description of a function ------------------------------------- */
 

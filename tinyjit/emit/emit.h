@@ -54,7 +54,8 @@ typedef struct tj_emitter {
     tj_text macros;    /* the accessors that are currently defined */
     size_t counted;    /* bytes of out whose newlines have been counted */
     size_t newlines;
-    size_t group;      /* length of out at the start of the last group of values */
+    size_t
+        group; /* length of out at the start of the last group of values, on one line of a list */
 } tj_emitter;
 
 /* The form of a value: a parameter of the snippet's function, the caller's local, or the argument that it passes. */

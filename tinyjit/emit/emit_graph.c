@@ -39,35 +39,29 @@ static void emit_legend(tj_graph_emitter *this)
         " */\n\n");
 }
 
-typedef struct name_search {
-    bool numpy, other;
-} name_search;
-
-/* Notes whether a text uses a name of NumPy that the prelude does not declare. */
-static void look_at_name(void *context, const char *name)
+/* Returns true for a name of NumPy that the prelude does not declare. */
+static bool needs_numpy(const char *name)
 {
     static const char *const prefixes[] = {"PyArray",      "NPY_",     "npy_",
                                            "PyDataType_",  "PyUFunc_", "NpyIter",
                                            "import_array", "PyDescr",  NULL};
-    name_search *this = context;
-    for (size_t i = 0; prefixes[i] && !this->numpy; i++) {
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) != 0)
-            continue;
-        size_t length = strlen(name);
-        bool known = false;
-        for (const char *at = tj_prelude(); !known && (at = strstr(at, name)) != NULL; at++)
-            known =
-                !strchr("abcdefghijklmnopqrstuvwxyz0123456789_", at[length]) || at[length] == '\0';
-        this->numpy = !known;
-    }
+    size_t length = strlen(name);
+    bool known = true;
+    for (size_t i = 0; prefixes[i] && known; i++)
+        known = strncmp(name, prefixes[i], strlen(prefixes[i])) != 0;
+    for (const char *at = tj_prelude(); !known && (at = strstr(at, name)) != NULL; at++)
+        known = !strchr("abcdefghijklmnopqrstuvwxyz0123456789_", at[length]) || !at[length];
+    return !known;
 }
 
 static void emit_includes(tj_graph_emitter *this)
 {
-    name_search found = {0};
-    tj_names_each(this->names, look_at_name, &found);
+    bool numpy = tj_names_may_paste(this->names);
+    const char *name;
+    for (size_t at = 0; !numpy && (name = tj_names_next(this->names, &at));)
+        numpy = needs_numpy(name);
     tj_text_puts(this->out, "#include <Python.h>\n");
-    if (found.numpy || tj_names_may_paste(this->names))
+    if (numpy)
         tj_text_puts(this->out, "#include <numpy/arrayobject.h>\n");
     tj_text_puts(this->out, "#include <cwj_graph.h>\n");
     for (int i = 0; i < this->graph->nheaders; i++)

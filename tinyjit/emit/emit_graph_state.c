@@ -151,14 +151,6 @@ typedef struct keeper {
     const tj_piece *begin, *end;
 } keeper;
 
-/* Returns true if the texts that begin or end this variable name its object, which is None there. */
-static bool wants_object(const tj_graph_emitter *this, const tj_graph_variable *variable)
-{
-    return tj_names_may_paste(this->names) ||
-           tj_piece_names(&variable->init, "py_", variable->name) ||
-           tj_piece_names(&variable->cleanup, "py_", variable->name);
-}
-
 static keeper life_of_variable(const tj_graph_emitter *this, int i)
 {
     const tj_graph_variable *variable = &this->graph->variables[i];
@@ -176,7 +168,10 @@ static keeper life_of_variable(const tj_graph_emitter *this, int i)
                     .node = -1,
                     .output = this->kept[i] == TJ_GRAPH_OUTPUT ? i : -1,
                     .fetches = constant,
-                    .object = !constant && wants_object(this, variable),
+                    .object =
+                        !constant && (tj_names_may_paste(this->names) ||
+                                      tj_piece_names(begin, "py_", variable->name) ||
+                                      tj_piece_names(&variable->cleanup, "py_", variable->name)),
                     .begin = begin,
                     .end = &variable->cleanup};
 }

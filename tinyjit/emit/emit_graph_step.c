@@ -52,22 +52,6 @@ static void emit_object(tj_graph_emitter *this, const tj_graph_use *use)
             this, "PyObject *py_%s = Py_NewRef(Py_None); /* whatever is in its storage */", name);
 }
 
-static void emit_storage(tj_graph_emitter *this, const tj_graph_use *use)
-{
-    const char *name = variable_of(this, use)->name;
-    if (this->graph->struct_form && use->role != TJ_GRAPH_TEMPORARY &&
-        tj_graph_names(this, "storage_", name))
-        tj_graph_line(this, "PyObject *const storage_%s = cwj_state->storage_%s;", name, name);
-}
-
-static void emit_declarations(tj_graph_emitter *this, const tj_graph_step *step)
-{
-    for (int i = 0; i < step->nuses; i++)
-        if (!is_kept(this, &step->uses[i]))
-            tj_graph_numbered(this, &variable_of(this, &step->uses[i])->declare);
-    tj_emit_own_line(&this->lines);
-}
-
 static void open_variable(tj_graph_emitter *this, const tj_graph_use *use)
 {
     const tj_graph_variable *variable = variable_of(this, use);
@@ -124,12 +108,6 @@ static void emit_cleanup(tj_graph_emitter *this, const tj_piece *piece, int bloc
     tj_graph_braced(this, &(tj_graph_text){.piece = piece, .place = TJ_CLEANS, .block = block});
 }
 
-static void close_block(tj_graph_emitter *this)
-{
-    this->depth--;
-    tj_graph_line(this, "}");
-}
-
 static void emit_label(tj_graph_emitter *this, int block)
 {
     this->depth--;
@@ -145,7 +123,8 @@ static void close_variable(tj_graph_emitter *this, const tj_graph_use *use, bool
         emit_sync(this, use, synced);
     if (!is_kept(this, use))
         emit_cleanup(this, &variable->cleanup, use->variable + 1);
-    close_block(this);
+    this->depth--;
+    tj_graph_line(this, "}");
 }
 
 /* ---- operations in a step ------------------------------------------------------------ */
@@ -178,7 +157,8 @@ static void close_node(tj_graph_emitter *this, int node, bool validates)
     tj_graph_members(this, node, true);
     emit_cleanup(this, validates ? &of->validate_cleanup : &of->code_cleanup, block);
     tj_graph_members(this, node, false);
-    close_block(this);
+    this->depth--;
+    tj_graph_line(this, "}");
 }
 
 /* ---- a step ------------------------------------------------------------------------- */
@@ -240,11 +220,17 @@ static void emit_step(tj_graph_emitter *this, const tj_graph_step *step, int num
     emit_step_head(this, step, number);
     this->depth++;
     tj_graph_line(this, "int failure = 0;");
-    for (int i = 0; i < step->nuses; i++)
-        emit_storage(this, &step->uses[i]);
+    for (int i = 0; i < step->nuses && this->graph->struct_form; i++) {
+        const char *name = variable_of(this, &step->uses[i])->name;
+        if (step->uses[i].role != TJ_GRAPH_TEMPORARY && tj_graph_names(this, "storage_", name))
+            tj_graph_line(this, "PyObject *const storage_%s = cwj_state->storage_%s;", name, name);
+    }
     for (int i = 0; i < step->nuses; i++)
         emit_object(this, &step->uses[i]);
-    emit_declarations(this, step);
+    for (int i = 0; i < step->nuses; i++)
+        if (!is_kept(this, &step->uses[i]))
+            tj_graph_numbered(this, &variable_of(this, &step->uses[i])->declare);
+    tj_emit_own_line(&this->lines);
     tj_graph_line(this, "if (failure) goto cwj_done;");
     tj_graph_hide_return(this, true);
     emit_blocks(this, step);

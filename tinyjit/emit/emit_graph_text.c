@@ -266,14 +266,6 @@ void tj_graph_read(tj_graph_emitter *this, const tj_graph_text *text, tj_confine
     tj_expanded_clear(&expanded);
 }
 
-/* Declares the labels of a text as local labels before it. */
-static void open_text(tj_graph_emitter *this, const tj_graph_text *text, tj_confined *confined)
-{
-    tj_graph_read(this, text, confined);
-    for (size_t i = 0; i < confined->labels.count; i++)
-        tj_graph_line(this, "__label__ %s;", confined->labels.items[i]);
-}
-
 /* Refuses variable-length arrays after a failure code, because C cannot jump over their declarations. Only
  * the compiler knows which sizes are constant, so it makes the test, in the line of the text. */
 static void test_arrays(tj_graph_emitter *this, const tj_graph_text *text,
@@ -294,7 +286,9 @@ static void test_arrays(tj_graph_emitter *this, const tj_graph_text *text,
 static void add_text(tj_graph_emitter *this, const tj_graph_text *text)
 {
     tj_confined confined = {0};
-    open_text(this, text, &confined);
+    tj_graph_read(this, text, &confined);
+    for (size_t i = 0; i < confined.labels.count; i++)
+        tj_graph_line(this, "__label__ %s;", confined.labels.items[i]);
     tj_graph_numbered(this, text->piece);
     test_arrays(this, text, &confined);
     tj_confined_clear(&confined);

@@ -26,29 +26,17 @@ static const struct {
 };
 _Static_assert(sizeof implied / sizeof *implied == TJ_IMPLIED_HEADERS, "one for each bit");
 
-static bool is_for(int header, const char *ctype)
-{
-    return ctype && tj_word_among(ctype, strlen(ctype), implied[header].ctypes);
-}
-
-/* Returns true if a field of a structured dtype has one of the types. */
-static bool records_have(const tj_spec *spec, int header)
-{
-    return spec->records &&
-           (header == TJ_HALF_HEADER ? strstr(spec->records, "cwj_half") != NULL
-                                     : strstr(spec->records, "npy_complex") != NULL);
-}
-
-/* Returns true if an operand has a type that the header supports. */
+/* Returns true if an operand, or a field of a structured dtype, has a type that the header supports. */
 static bool fits(int header, const tj_spec *spec)
 {
-    if (records_have(spec, header))
-        return true;
+    const char *field = header == TJ_HALF_HEADER ? "cwj_half" : "npy_complex";
+    bool found = spec->records && strstr(spec->records, field);
     for (int t = 0; t < spec->ntypesets; t++)
-        for (int k = 0; k < spec->noperands; k++)
-            if (is_for(header, spec->typesets[t].types[k].ctype))
-                return true;
-    return false;
+        for (int k = 0; k < spec->noperands && !found; k++) {
+            const char *ctype = spec->typesets[t].types[k].ctype;
+            found = ctype && tj_word_among(ctype, strlen(ctype), implied[header].ctypes);
+        }
+    return found;
 }
 
 /* How texts use the names of a header. */
@@ -56,13 +44,6 @@ typedef struct use {
     const char *names;
     bool calls, own, failed;
 } use;
-
-/* Returns true if the text declares the name: `double cabs(...)` or `#define cabs(...)`, but not `return cabs(...)`. */
-static bool is_declared(const tj_tokens *tokens, size_t i)
-{
-    return i > 0 && tokens->items[i - 1].kind == TJ_TOKEN_NAME &&
-           !tj_token_among(tokens, i - 1, "return else do");
-}
 
 static void look(use *this, const tj_piece *piece, bool is_header)
 {
@@ -75,7 +56,10 @@ static void look(use *this, const tj_piece *piece, bool is_header)
                      tj_token_among(&tokens, i, this->names);
         bool files = is_header && tj_token_at(&tokens, i, "include") && i + 1 < tokens.count &&
                      tokens.items[i + 1].kind == TJ_TOKEN_STRING;
-        this->own |= files || (named && (is_header || is_declared(&tokens, i)));
+        /* `double cabs(...)` or `#define cabs(...)`, but not `return cabs(...)`: */
+        bool declared = i > 0 && tokens.items[i - 1].kind == TJ_TOKEN_NAME &&
+                        !tj_token_among(&tokens, i - 1, "return else do");
+        this->own |= files || (named && (is_header || declared));
         this->calls |= named;
     }
     tj_tokens_clear(&tokens);

@@ -59,43 +59,22 @@ static bool is_named(const tj_tokens *tokens, size_t i, const char *name)
            !memcmp(token->text, name, token->length);
 }
 
-static bool is_called(const tj_tokens *tokens, size_t i)
-{
-    bool other = i > 0 && (tj_token_in(tokens, i - 1, ".") || tj_token_at(tokens, i - 1, "->") ||
-                           tj_token_among(tokens, i - 1, "double float void")); /* it is declared */
-    return tj_token_in(tokens, i + 1, "(") && !other;
-}
-
-static bool is_value(const tj_tokens *tokens, size_t i)
-{
-    return i > 0 && tj_token_in(tokens, i + 1, "),;:}") &&
-           (tj_token_in(tokens, i - 1, "(,=&?:{") || tj_token_at(tokens, i - 1, "return"));
-}
-
-static bool is_variable(const tj_tokens *tokens, size_t i)
-{
-    return i > 0 && tokens->items[i - 1].kind == TJ_TOKEN_NAME &&
-           !tj_token_at(tokens, i - 1, "return") && tj_token_in(tokens, i + 1, "=,;)[");
-}
-
 static bool uses(const tj_tokens *tokens, const char *name)
 {
     bool called = false, value = false, variable = false;
     for (size_t i = 0; i < tokens->count; i++) {
-        bool named = is_named(tokens, i, name);
-        called |= named && (is_called(tokens, i) || tj_token_at(tokens, i + 1, "##"));
-        value |= named && is_value(tokens, i);
-        variable |= named && is_variable(tokens, i);
+        if (!is_named(tokens, i, name))
+            continue;
+        size_t before = i > 0 ? i - 1 : tokens->count;
+        bool returned = tj_token_at(tokens, before, "return");
+        bool other = tj_token_among(tokens, before, ". -> double float void"); /* or it is declared */
+        called |= (tj_token_in(tokens, i + 1, "(") && !other) || tj_token_at(tokens, i + 1, "##");
+        value |= tj_token_in(tokens, i + 1, "),;:}") &&
+                 (tj_token_in(tokens, before, "(,=&?:{") || returned);
+        variable |=
+            tj_token_is_name(tokens, before) && !returned && tj_token_in(tokens, i + 1, "=,;)[");
     }
     return called || (value && !variable);
-}
-
-static bool has_macro(const tj_tokens *tokens, const char *name)
-{
-    bool found = false;
-    for (size_t i = 1; i < tokens->count; i++)
-        found |= is_named(tokens, i, name) && tj_token_at(tokens, i - 1, "define");
-    return found;
 }
 
 static void look(mentions *this, const tj_piece *piece)
@@ -112,7 +91,9 @@ static void look(mentions *this, const tj_piece *piece)
         this->calls |= bit(TJ_MATHS_atan2f);
     for (size_t i = 0; (name = name_of(i)); i++) {
         this->calls |= uses(&tokens, name) ? bit(i) : 0;
-        this->macros |= has_macro(&tokens, name) ? bit(i) : 0;
+        for (size_t k = 1; k < tokens.count; k++)
+            if (tj_token_at(&tokens, k - 1, "define") && is_named(&tokens, k, name))
+                this->macros |= bit(i);
     }
     tj_tokens_clear(&tokens);
 }
@@ -120,17 +101,6 @@ static void look(mentions *this, const tj_piece *piece)
 static bool calls_libm(const tj_spec *spec)
 {
     return spec->libm || spec->fastmath;
-}
-
-static void look_at_function(mentions *this, const tj_spec *spec)
-{
-    look(this, &spec->header);
-    look(this, &spec->validate);
-    look(this, &spec->cleanup);
-    for (int i = 0; i < spec->nextras; i++)
-        look(this, &spec->extras[i].default_value);
-    for (int t = 0; t < spec->ntypesets; t++)
-        look(this, &spec->typesets[t].body);
 }
 
 /* The functions that sincos calls. */
@@ -146,9 +116,18 @@ uint64_t tj_maths_find(const tj_environment *environment, int nspecs, const tj_s
 {
     mentions found = {0};
     const char *name;
-    for (int i = 0; i < nspecs; i++)
-        if (!calls_libm(specs[i]))
-            look_at_function(&found, specs[i]);
+    for (int i = 0; i < nspecs; i++) {
+        const tj_spec *spec = specs[i];
+        if (calls_libm(spec))
+            continue;
+        look(&found, &spec->header);
+        look(&found, &spec->validate);
+        look(&found, &spec->cleanup);
+        for (int k = 0; k < spec->nextras; k++)
+            look(&found, &spec->extras[k].default_value);
+        for (int t = 0; t < spec->ntypesets; t++)
+            look(&found, &spec->typesets[t].body);
+    }
     tj_compile_lock();
     for (size_t i = COUNT; i-- > 0;) { /* sincos before sin and cos */
         name = name_of(i);

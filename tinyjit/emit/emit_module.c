@@ -104,21 +104,16 @@ static void add_signature_line(const tj_spec *spec, tj_text *line)
     tj_text_puts(line, ")\n--\n\n");
 }
 
-static bool is_ascii(const tj_text *text)
-{
-    for (size_t i = 0; i < text->length; i++)
-        if ((unsigned char)text->data[i] >= 0x80)
-            return false;
-    return true;
-}
-
 /* Emits a docstring. It begins with a line from which inspect.signature() reads the arguments, unless a name is not
  * ASCII, which inspect cannot read. */
 static void emit_docstring(const tj_spec *spec, const char *doc, tj_text *text)
 {
     tj_text whole = {0};
     add_signature_line(spec, &whole);
-    if (!whole.failed && !is_ascii(&whole))
+    bool ascii = true;
+    for (size_t i = 0; i < whole.length && ascii; i++)
+        ascii = (unsigned char)whole.data[i] < 0x80;
+    if (!whole.failed && !ascii)
         tj_text_clear(&whole);
     tj_text_puts(&whole, doc ? doc : "");
     if (whole.failed)
@@ -190,21 +185,6 @@ static void emit_init(const char *name, const char *doc, tj_text *text)
         name, name);
 }
 
-static void emit_header(const tj_piece *header, tj_text *text)
-{
-    if (!header->length)
-        return;
-    tj_text_puts(text, "/* ---- header ---- */\n\n");
-    tj_text_add(text, header->text, header->length);
-    tj_text_puts(text, "\n\n");
-}
-
-/* Returns true if a line of the header includes a file. Macros of that file may name values that no snippet names. */
-static bool has_include(const tj_piece *header)
-{
-    return header->text && strstr(header->text, "include");
-}
-
 /* Emits the functions of mathematics.h. They precede the module's header, so its functions use them, too. */
 static void emit_mathematics(const char *header, tj_text *text)
 {
@@ -216,29 +196,17 @@ static void emit_mathematics(const char *header, tj_text *text)
     tj_text_puts(text, tj_extremes());
 }
 
-static void visit_own(void *text, const char *name)
-{
-    if (tj_libm_symbol(name))
-        tj_text_printf(text, "#undef %s\n#define %s cwj_own_%s\n", name, name, name);
-}
-
 /* Emits other names for those functions of <math.h> that the header defines itself, and adds all that it defines. */
 static void emit_own_names(const char *header, tj_names *defined, tj_text *text)
 {
     if (header && !tj_defined_collect(header, defined))
         text->failed = true;
+    const char *name;
     tj_compile_lock();
-    tj_names_each(defined, visit_own, text);
+    for (size_t at = 0; (name = tj_names_next(defined, &at));)
+        if (tj_libm_symbol(name))
+            tj_text_printf(text, "#undef %s\n#define %s cwj_own_%s\n", name, name, name);
     tj_compile_unlock();
-}
-
-/* Returns true if some function gets the header without asking. */
-static bool is_implied(int nspecs, const tj_spec *const *specs, int header, bool *failed)
-{
-    for (int i = 0; i < nspecs; i++)
-        if (tj_implied_headers(specs[i], failed) & 1 << header)
-            return true;
-    return false;
 }
 
 /* Returns true if the module's header includes it. */
@@ -254,9 +222,12 @@ static bool is_asked(int nspecs, const tj_spec *const *specs, int header)
 static void emit_number_helpers(int nspecs, const tj_spec *const *specs, bool in_front,
                                 tj_text *text)
 {
+    int implied = 0; /* some function gets the header without asking */
+    for (int i = 0; i < nspecs && !in_front; i++)
+        implied |= tj_implied_headers(specs[i], &text->failed);
     for (int k = 0; k < TJ_IMPLIED_HEADERS; k++) {
         bool asked = is_asked(nspecs, specs, k);
-        if (in_front ? !asked : asked || !is_implied(nspecs, specs, k, &text->failed))
+        if (in_front ? !asked : asked || !(implied & 1 << k))
             continue;
         if (k == TJ_COMPLEX_HEADER)
             tj_text_puts(text, "\n#define CWJ_NPY_TYPES_H\n#include <complex.h>\n#undef I\n"
@@ -285,6 +256,7 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
                          tj_text *text)
 {
     const char *header = nspecs > 0 ? specs[0]->header.text : NULL;
+    bool includes = header && strstr(header, "include"); /* a macro may name values */
     tj_names *defined = tj_names_new();
     tj_status status = TJ_OK;
     tj_text file = {0}, own = {0};
@@ -308,12 +280,12 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
     tj_text_puts(text, tj_divisors_macro());
     tj_text_puts(text, own.data ? own.data : "");
     size_t start = text->length;
-    if (nspecs > 0)
-        emit_header(&specs[0]->header, text);
+    if (nspecs > 0 && specs[0]->header.length)
+        tj_text_printf(text, "/* ---- header ---- */\n\n%s\n\n", header);
     emit_number_helpers(nspecs, specs, false, text);
     for (int i = 0; i < nspecs && status == TJ_OK && !file.failed; i++) {
         tj_emit_maths_switch(specs[i], set, false, text);
-        status = tj_emit_for_module(specs[i], has_include(&specs[i]->header), file.data, text);
+        status = tj_emit_for_module(specs[i], includes, file.data, text);
         tj_emit_maths_switch(specs[i], set, true, text);
         emit_wrapper(specs[i], text);
     }

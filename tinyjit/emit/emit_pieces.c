@@ -26,13 +26,6 @@ bool tj_extra_is_pointer(const tj_extra *extra)
     return strchr(extra->c_type, '*') != NULL;
 }
 
-/* Returns true for a qualifier that a variable cannot have if it is assigned later. */
-static bool is_qualifier(const char *word, size_t length)
-{
-    return (length == 5 && !memcmp(word, "const", 5)) ||
-           (length == 8 && !memcmp(word, "volatile", 8));
-}
-
 void tj_emit_extra_type(const tj_extra *extra, tj_text *out)
 {
     const char *between = "";
@@ -42,7 +35,7 @@ void tj_emit_extra_type(const tj_extra *extra, tj_text *out)
     }
     for (const char *at = extra->c_type + strspn(extra->c_type, " "); *at;) {
         size_t length = strcspn(at, " ");
-        if (!is_qualifier(at, length)) {
+        if (!tj_word_among(at, length, "const volatile")) { /* the variable is assigned later */
             tj_text_puts(out, between);
             tj_text_add(out, at, length);
             between = " ";

@@ -56,38 +56,20 @@ static void emit_apart(tj_emitter *this, const tj_user_code *snippet, int t)
 
 /* ---- a slice in the loop itself ---------------------------------------------- */
 
-/* Replaces the text between two places and keeps its number of lines. */
-static void emit_instead(tj_emitter *this, const char *instead, const char *text, tj_span span)
-{
-    tj_text_puts(this->out, instead);
-    for (size_t i = span.start; i < span.end; i++)
-        if (text[i] == '\n')
-            tj_text_puts(this->out, "\n");
-}
-
 static void emit_direct_text(tj_emitter *this, const tj_piece *piece, const tj_body *body)
 {
     size_t at = 0;
     tj_text_line(this->out, 1, piece->file);
     for (size_t i = 0; i < body->nreturns; i++) {
-        bool last = i + 1 == body->nreturns;
         tj_text_add(this->out, piece->text + at, body->returns[i].start - at);
-        emit_instead(this, last ? "" : "goto cwj_false;", piece->text, body->returns[i]);
-        at = body->returns[i].end;
+        tj_text_puts(this->out, i + 1 == body->nreturns ? "" : "goto cwj_false;");
+        for (at = body->returns[i].start; at < body->returns[i].end; at++)
+            if (piece->text[at] == '\n') /* the number of lines stays */
+                tj_text_puts(this->out, "\n");
     }
     tj_text_add(this->out, piece->text + at, piece->length - at);
     tj_text_puts(this->out, "\n    }\n");
     tj_emit_own_line(this);
-}
-
-/* Emits code that makes a hidden return, or a changed meaning of true and false, an error. */
-static void emit_guards(tj_emitter *this)
-{
-    tj_text_puts(this->out, "    _Static_assert(true && !false, \"true and false are changed\");\n"
-                            "#ifdef return\n#error return is a macro\n#endif\n"
-                            "/* A macro's return would leave the loop: then the slice becomes a\n"
-                            "   function. */\n"
-                            "#define return cwj_hidden_return\n");
 }
 
 static void emit_direct_loop(tj_emitter *this, const tj_user_code *snippet, const tj_body *body,
@@ -97,9 +79,14 @@ static void emit_direct_loop(tj_emitter *this, const tj_user_code *snippet, cons
     tj_emit_loop_head(this, t);
     tj_text_puts(this->out, "    npy_intp cwj_left = cwj_dims[0];\n");
     tj_emit_values(this, snippet, TJ_AS_LOCAL);
-    tj_text_puts(this->out, "\n    if (cwj_left < 1)\n        return 1;\n");
-    emit_guards(this);
-    tj_text_puts(this->out, "cwj_next:;\n    {\n");
+    tj_text_puts(this->out, "\n    if (cwj_left < 1)\n        return 1;\n"
+                            /* a hidden return, or changed true and false, are errors */
+                            "    _Static_assert(true && !false, \"true and false are changed\");\n"
+                            "#ifdef return\n#error return is a macro\n#endif\n"
+                            "/* A macro's return would leave the loop: then the slice becomes a\n"
+                            "   function. */\n"
+                            "#define return cwj_hidden_return\n"
+                            "cwj_next:;\n    {\n");
     tj_emit_slice_data(this, snippet);
     tj_emit_truths(this, snippet);
     emit_direct_text(this, snippet->piece, body);

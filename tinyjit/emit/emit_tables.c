@@ -111,14 +111,6 @@ static void emit_typesets(const tj_spec *spec, tj_text *out)
     tj_text_puts(out, "};\n\n");
 }
 
-static void emit_fills(const unsigned char *fills, size_t count, tj_text *out)
-{
-    tj_text_puts(out, "(const unsigned char[]){");
-    for (size_t i = 0; i < count; i++)
-        tj_text_printf(out, "%s%d", i ? "," : "", fills[i]);
-    tj_text_puts(out, "}");
-}
-
 static void emit_window(const tj_window *window, int ndims, size_t ntypesets, tj_text *out)
 {
     static const char *const borders[] = {[CWJ_REFLECT] = "CWJ_REFLECT",
@@ -132,12 +124,10 @@ static void emit_window(const tj_window *window, int ndims, size_t ntypesets, tj
     tj_text_puts(out, "}, (const npy_intp[]){");
     for (int i = 0; i < ndims; i++)
         tj_text_printf(out, "%s%td", i ? ", " : "", window->steps[i]);
-    tj_text_puts(out, "}, ");
-    if (window->fills)
-        emit_fills(window->fills, ntypesets * CWJ_FILL_BYTES, out);
-    else
-        tj_text_puts(out, "0");
-    tj_text_puts(out, "},\n");
+    tj_text_puts(out, window->fills ? "}, (const unsigned char[]){" : "}, 0");
+    for (size_t i = 0; window->fills && i < ntypesets * CWJ_FILL_BYTES; i++)
+        tj_text_printf(out, "%s%d", i ? "," : "", window->fills[i]);
+    tj_text_puts(out, window->fills ? "}},\n" : "},\n");
 }
 
 static void emit_windows(const tj_spec *spec, tj_text *out)
@@ -190,13 +180,11 @@ static void emit_flags(int flags, tj_text *out)
     tj_text_puts(out, *separator ? "" : "0");
 }
 
-/* Emits "cwj_KIND__NAME", or NULL if it does not exist. */
-static void emit_pointer(const tj_spec *spec, bool there, const char *kind, tj_text *out)
+/* Emits text of the descriptor, then "cwj_KIND__NAME", or 0 if that does not exist. */
+static void emit_pointer(const tj_spec *spec, const char *before, bool there, const char *kind,
+                         tj_text *out)
 {
-    if (there)
-        tj_text_printf(out, "cwj_%s__%s", kind, spec->name);
-    else
-        tj_text_puts(out, "0");
+    tj_text_printf(out, there ? "%scwj_%s__%s" : "%s0", before, kind, spec->name);
 }
 
 static void emit_descriptor(const tj_emitter *this)
@@ -218,23 +206,20 @@ static void emit_descriptor(const tj_emitter *this)
     tj_text_printf(out, ",\n    /* operands   */ %d, %d, cwj_operands__%s,\n",
                    spec->noperands - spec->noutputs, spec->noutputs, spec->name);
     tj_text_printf(out, "    /* named dims */ %d, ", this->nnamed);
-    emit_pointer(spec, this->nnamed > 0, "named", out);
+    emit_pointer(spec, "", this->nnamed > 0, "named", out);
     tj_text_printf(out, ", %d, ", spec->noutput_dims);
-    emit_pointer(spec, spec->noutput_dims > 0, "output_dims", out);
+    emit_pointer(spec, "", spec->noutput_dims > 0, "output_dims", out);
     tj_text_printf(out, ",\n    /* type sets  */ %d, cwj_typesets__%s,\n", spec->ntypesets,
                    spec->name);
     tj_text_printf(out, "    /* extras     */ %d, ", spec->nextras);
-    emit_pointer(spec, spec->nextras > 0, "extra_table", out);
+    emit_pointer(spec, "", spec->nextras > 0, "extra_table", out);
     tj_text_printf(out, spec->nextras ? ", sizeof(cwj_extras__%s), " : ", 0, ", spec->name);
-    emit_pointer(spec, spec->nextras > 0, "defaults", out);
+    emit_pointer(spec, "", spec->nextras > 0, "defaults", out);
     tj_text_puts(out, ",\n    /* cookie     */ ");
     tj_text_printf(out, spec->cookie.length ? "sizeof(cwj_cookie__%s)" : "0", spec->name);
-    tj_text_puts(out, ",\n    /* validate   */ ");
-    emit_pointer(spec, spec->validate.text, "validate", out);
-    tj_text_puts(out, ",\n    /* cleanup    */ ");
-    emit_pointer(spec, spec->cleanup.text, "cleanup", out);
-    tj_text_puts(out, ",\n    /* windows    */ ");
-    emit_pointer(spec, spec->windows, "windows", out);
+    emit_pointer(spec, ",\n    /* validate   */ ", spec->validate.text, "validate", out);
+    emit_pointer(spec, ",\n    /* cleanup    */ ", spec->cleanup.text, "cleanup", out);
+    emit_pointer(spec, ",\n    /* windows    */ ", spec->windows, "windows", out);
     tj_text_puts(out, ",\n};\n");
     tj_free(signature);
 }

@@ -15,14 +15,6 @@
 #include "emit/emit.h"
 #include "read/scan.h"
 
-/* ---- structured dtypes ------------------------------------------------------- */
-
-static void emit_records(tj_emitter *this)
-{
-    if (this->spec->records)
-        tj_text_printf(this->out, "/* ---- structured dtypes ---- */\n\n%s\n", this->spec->records);
-}
-
 /* ---- cookie and extras ----------------------------------------------------- */
 
 static void emit_cookie(tj_emitter *this)
@@ -52,16 +44,8 @@ static void emit_extras(tj_emitter *this)
     tj_text_printf(this->out, "} cwj_extras__%s;\n\n", spec->name);
 }
 
-/* Emits the default of an extra argument. It is the user's text, so parentheses make it one expression. The first
+/* Emits the defaults of extra arguments. They are the user's texts, so parentheses make each one expression. The first
  * stands in the user's line, because compilers report there that a value cannot be assigned. */
-static void emit_default(tj_emitter *this, const tj_extra *extra)
-{
-    tj_text_printf(this->out, "    cwj->%s =\n", extra->name);
-    tj_text_line(this->out, 1, extra->default_value.file);
-    tj_text_printf(this->out, "(%s\n);\n", extra->default_value.text);
-    tj_emit_own_line(this);
-}
-
 static void emit_defaults(tj_emitter *this)
 {
     const char *name = this->spec->name;
@@ -71,8 +55,13 @@ static void emit_defaults(tj_emitter *this)
                    "static void cwj_defaults__%s(void *cwj_extras)\n{\n"
                    "    cwj_extras__%s *cwj = cwj_extras;\n",
                    name, name);
-    for (int i = 0; i < this->spec->nextras; i++)
-        emit_default(this, &this->spec->extras[i]);
+    for (int i = 0; i < this->spec->nextras; i++) {
+        const tj_extra *extra = &this->spec->extras[i];
+        tj_text_printf(this->out, "    cwj->%s =\n", extra->name);
+        tj_text_line(this->out, 1, extra->default_value.file);
+        tj_text_printf(this->out, "(%s\n);\n", extra->default_value.text);
+        tj_emit_own_line(this);
+    }
     tj_text_puts(this->out, "}\n\n");
 }
 
@@ -202,7 +191,8 @@ static void emit_body(tj_emitter *this, int part)
     tj_tokens_clear(&tokens);
     if (this->out->failed)
         return;
-    emit_records(this);
+    if (this->spec->records)
+        tj_text_printf(this->out, "/* ---- structured dtypes ---- */\n\n%s\n", this->spec->records);
     emit_cookie(this);
     emit_extras(this);
     if (has_part(part, TJ_COOKIE))
@@ -245,14 +235,6 @@ static void emit_header(tj_emitter *this)
     tj_text_clear(&guard);
 }
 
-static void emit_implied_headers(tj_emitter *this)
-{
-    int headers = tj_implied_headers(this->spec, &this->out->failed);
-    for (int header = 0; header < TJ_IMPLIED_HEADERS; header++)
-        if (headers & 1 << header)
-            tj_text_printf(this->out, "#include <%s>\n\n", tj_implied_header(header));
-}
-
 /* Emits "cwj_loops__NAME", the loops of all type sets. */
 static void emit_loop_table(tj_emitter *this)
 {
@@ -293,7 +275,10 @@ static void emit_top(tj_emitter *this)
     if (this->spec->checked)
         tj_text_puts(this->out, checked_entries);
     emit_header(this);
-    emit_implied_headers(this);
+    int headers = tj_implied_headers(this->spec, &this->out->failed);
+    for (int header = 0; header < TJ_IMPLIED_HEADERS; header++)
+        if (headers & 1 << header)
+            tj_text_printf(this->out, "#include <%s>\n\n", tj_implied_header(header));
 }
 
 /* Emits a text that is compiled in memory: a unit, or, in the form TJ_FAST, only the loops. */

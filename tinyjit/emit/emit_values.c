@@ -118,35 +118,19 @@ void tj_note_layout(tj_emitter *this, const tj_user_code *snippet)
     }
 }
 
-static bool wants_cookie(const tj_emitter *this, const tj_user_code *snippet)
-{
-    return this->spec->cookie.length > 0 && wants(this, snippet, "", "cookie");
-}
-
 /* ---- values as locals, arguments and parameters ---------------------------- */
-
-/* Begins a group: the values of one operand, which stand on one line of the list. */
-static void begin_group(tj_emitter *this)
-{
-    this->group = this->out->length;
-}
-
-/* Returns the column at which the text ends, from 0. */
-static size_t column_of(const tj_text *out)
-{
-    size_t column = 0;
-    while (column < out->length && out->data[out->length - 1 - column] != '\n')
-        column++;
-    return column;
-}
 
 /* Emits a comma; lists break their lines between groups. */
 static void emit_separator(tj_emitter *this, tj_value_use use)
 {
-    bool within = this->group != this->out->length;
+    const tj_text *out = this->out;
+    bool within = this->group != out->length;
+    size_t column = 0, most = use == TJ_AS_ARGUMENT ? 60 : 24;
+    while (column < out->length && column < most && out->data[out->length - 1 - column] != '\n')
+        column++;
     if (use == TJ_AS_LOCAL)
         tj_text_puts(this->out, "    ");
-    else if (within || column_of(this->out) < (use == TJ_AS_ARGUMENT ? 60 : 24))
+    else if (within || column < most)
         tj_text_puts(this->out, ", ");
     else
         tj_text_puts(this->out, use == TJ_AS_ARGUMENT ? ",\n                " : ",\n    ");
@@ -273,7 +257,7 @@ void tj_emit_values(tj_emitter *this, const tj_user_code *snippet, tj_value_use 
     for (int k = 0; k < this->spec->noperands; k++) {
         const tj_operand *operand = &this->spec->operands[k];
         bool local = use == TJ_AS_LOCAL, data = tj_snippet_wants_data(this, snippet, k);
-        begin_group(this);
+        this->group = this->out->length;
         if (data && local)
             emit_data_local(this, snippet, k);
         else if (data)
@@ -285,12 +269,12 @@ void tj_emit_values(tj_emitter *this, const tj_user_code *snippet, tj_value_use 
             else if (wants_geometry(this, snippet, k, g))
                 emit_passed(this, use, geometries[g].type, geometries[g].prefix, operand->name);
     }
-    begin_group(this);
+    this->group = this->out->length;
     for (int i = 0; i < this->spec->nextras; i++)
         if (wants(this, snippet, "", this->spec->extras[i].name))
             emit_extra(this, snippet, &this->spec->extras[i], use);
-    begin_group(this);
-    if (wants_cookie(this, snippet))
+    this->group = this->out->length;
+    if (this->spec->cookie.length > 0 && wants(this, snippet, "", "cookie"))
         emit_cookie_value(this, snippet, use);
 }
 

@@ -151,23 +151,15 @@ static void declare_functions(const tj_build *build, const tj_needs *needs, tj_t
                        tj_mathematics());
 }
 
-static void hide_name(void *context, const char *name)
+/* Appends macros that hide libm's functions with these names, or (hides: false) ends them. */
+static void put_names(const tj_names *names, bool hides, tj_text *text)
 {
-    if (tj_libm_symbol(name))
-        tj_text_printf(context, "#define %s " TJ_HIDDEN_PREFIX "%s\n", name, name);
-}
-
-static void show_name(void *context, const char *name)
-{
-    if (tj_libm_symbol(name))
-        tj_text_printf(context, "#undef %s\n", name);
-}
-
-static void visit_names(const tj_names *names, void (*visit)(void *context, const char *name),
-                        tj_text *text)
-{
+    const char *name;
     tj_compile_lock();
-    tj_names_each(names, visit, text);
+    for (size_t at = 0; (name = tj_names_next(names, &at));)
+        if (tj_libm_symbol(name))
+            tj_text_printf(text, hides ? "#define %s " TJ_HIDDEN_PREFIX "%s\n" : "#undef %s\n",
+                           name, name);
     tj_compile_unlock();
 }
 
@@ -179,12 +171,12 @@ static void put_prelude(const tj_build *build, const tj_needs *needs, tj_text *t
     if (!defined || !tj_defined_collect(build->text, defined))
         text->failed = true;
     else
-        visit_names(defined, hide_name, text);
+        put_names(defined, true, text);
     tj_needs_prelude(needs, text);
     tj_text_puts(text, "\n");
     declare_functions(build, needs, text);
     if (defined)
-        visit_names(defined, show_name, text);
+        put_names(defined, false, text);
     tj_names_free(defined);
 }
 

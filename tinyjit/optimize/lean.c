@@ -78,12 +78,6 @@ static bool reads_files(const tj_names *names)
     return false;
 }
 
-/* Returns true if the text contains other spellings of # and ##, or builtin names of functions. */
-static bool spells_otherwise(const char *text)
-{
-    return strstr(text, "%:") || strstr(text, "__builtin_");
-}
-
 static bool knows_other_macros(const tj_environment *environment)
 {
     for (char **macro = environment->define_macros.items; macro && *macro; macro++)
@@ -113,7 +107,8 @@ void tj_needs_init(tj_needs *needs, const tj_environment *environment, const cha
     if (!needs->names)
         return;
     if (!tj_names_collect(needs->names, text, strlen(text)) || tj_names_may_paste(needs->names) ||
-        spells_otherwise(text) || reads_files(needs->names) || knows_other_macros(environment)) {
+        strstr(text, "%:") || strstr(text, "__builtin_") || /* # spelled otherwise, builtins */
+        reads_files(needs->names) || knows_other_macros(environment)) {
         tj_needs_clear(needs);
         return;
     }
@@ -136,30 +131,17 @@ bool tj_needs_name(const tj_needs *needs, const char *name)
 
 /* ---- the prelude ------------------------------------------------------------------ */
 
-/* Compares names: found is set if the visited names have one of `wanted` that is not in `usual`. */
-typedef struct comparison {
-    const tj_names *wanted, *usual;
-    bool found;
-} comparison;
-
-/* Ignores names of one letter: headers declare none, but their parameters have such names. */
-static void compare(void *context, const char *name)
-{
-    comparison *this = context;
-    this->found |=
-        name[1] && tj_names_have(this->wanted, name) && !tj_names_have(this->usual, name);
-}
-
+/* Returns true if the part has one of the wanted names that is not usual. Ignores names of one letter: headers declare
+ * none, but their parameters have such names. */
 static bool is_needed(const part *this, const tj_names *wanted, const tj_names *usual)
 {
-    comparison result = {wanted, usual, false};
     tj_names *names = tj_names_new();
-    if (!names || !tj_names_collect(names, this->text, this->length))
-        result.found = true;
-    else
-        tj_names_each(names, compare, &result);
+    bool found = !names || !tj_names_collect(names, this->text, this->length);
+    const char *name;
+    for (size_t at = 0; !found && (name = tj_names_next(names, &at));)
+        found = name[1] && tj_names_have(wanted, name) && !tj_names_have(usual, name);
     tj_names_free(names);
-    return result.found;
+    return found;
 }
 
 /* Collects the names that every text uses; they require no header. */

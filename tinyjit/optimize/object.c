@@ -309,13 +309,6 @@ static void move_addend(unsigned char *bytes, uint64_t place, uint64_t relocatio
     memcpy(bytes + relocation, &one, sizeof one);
 }
 
-static bool is_debug(const reader *this, const Elf64_Shdr *section)
-{
-    const char *name = string_at(this, &this->names, section->sh_name);
-    return name && !(section->sh_flags & SHF_ALLOC) &&
-           (starts_with(name, ".debug") || starts_with(name, ".rela.debug"));
-}
-
 /* Instructions with a constant at their end have an addend that differs from libtcc's: gcc uses them to load
  * two addresses into one vector. Debugging data becomes sections that libtcc skips, as it would relocate it wrongly.
  * Invalid entries are left to tj_object_check(). */
@@ -326,7 +319,9 @@ void tj_object_settle(unsigned char *bytes, size_t size)
         return;
     for (size_t i = 1; i < this.header.e_shnum; i++) {
         Elf64_Shdr section = section_at(&this, i);
-        if (is_debug(&this, &section)) {
+        const char *name = string_at(&this, &this.names, section.sh_name);
+        if (name && !(section.sh_flags & SHF_ALLOC) &&
+            (starts_with(name, ".debug") || starts_with(name, ".rela.debug"))) {
             section.sh_type = SHT_NULL;
             memcpy(bytes + this.header.e_shoff + i * sizeof section, &section, sizeof section);
         }
@@ -378,14 +373,6 @@ static tj_status check_section(const reader *this, size_t i, tj_object *object)
 
 /* ---- symbols ----------------------------------------------------------------- */
 
-static tj_status add_undefined(const reader *this, const char *name, tj_object *object)
-{
-    if (!strcmp(name, "_GLOBAL_OFFSET_TABLE_"))
-        return TJ_OK; /* a symbol of libtcc itself */
-    tj_words_add(&object->undefined, name, strlen(name));
-    return object->undefined.failed ? tj_fail_no_memory(this->error) : TJ_OK;
-}
-
 static tj_status check_symbol(const reader *this, size_t i, tj_object *object)
 {
     Elf64_Sym symbol = symbol_at(this, i);
@@ -399,7 +386,9 @@ static tj_status check_symbol(const reader *this, size_t i, tj_object *object)
                                 : "it has a symbol of unknown type");
     switch (symbol.st_shndx) {
     case SHN_UNDEF:
-        return name[0] ? add_undefined(this, name, object) : TJ_OK;
+        if (name[0] && strcmp(name, "_GLOBAL_OFFSET_TABLE_") != 0) /* a symbol of libtcc itself */
+            tj_words_add(&object->undefined, name, strlen(name));
+        return object->undefined.failed ? tj_fail_no_memory(this->error) : TJ_OK;
     case SHN_ABS:
         return TJ_OK;
     case SHN_COMMON:
@@ -466,14 +455,6 @@ tj_status tj_object_look(tj_object *object, tj_error *error)
     return status ? status : check_file(object, size, error);
 }
 
-static void add_size(const reader *this, size_t i, tj_text *told)
-{
-    Elf64_Sym symbol = symbol_at(this, i);
-    const char *name = string_at(this, &this->strings, symbol.st_name);
-    if (name && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
-        tj_text_printf(told, "cwrapjit size %s %zu\n", name, (size_t)symbol.st_size);
-}
-
 /* Reads the header and finds the symbols. The caller closes it. */
 static tj_status open_file(reader *this, int fd, tj_error *error)
 {
@@ -495,8 +476,12 @@ tj_status tj_object_sizes(const tj_object *object, tj_text *told, tj_error *erro
 {
     reader this;
     tj_status status = open_file(&this, object->fd, error);
-    for (size_t i = 1; !status && i < symbol_count(&this); i++)
-        add_size(&this, i, told);
+    for (size_t i = 1; !status && i < symbol_count(&this); i++) {
+        Elf64_Sym symbol = symbol_at(&this, i);
+        const char *name = string_at(&this, &this.strings, symbol.st_name);
+        if (name && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
+            tj_text_printf(told, "cwrapjit size %s %zu\n", name, (size_t)symbol.st_size);
+    }
     close_file(&this);
     return status;
 }

@@ -76,26 +76,12 @@ static bool take_apart(const char *line, const char *end, objection *found)
 
 /* ---- kinds of text ---------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && !strcmp(text + length - tail, end);
-}
-
 /* Returns true for generated text, the prelude before it, and names that compilers use for their own text. */
 static bool is_generated(const char *file)
 {
-    return file[0] == '<' &&
-           (strncmp(file, "<cwrapjit ", 10) != 0 || ends_with(file, " generated>") ||
-            !strcmp(file, "<cwrapjit prelude>"));
-}
-
-static bool is_expansion(const objection *found)
-{
-    static const char words[] = "in expansion of macro ";
-    const size_t length = sizeof words - 1;
-    return found->kind == NOTE && (size_t)(found->end - found->text) > length &&
-           !memcmp(found->text, words, length);
+    const char *tail = strrchr(file, ' ');
+    return file[0] == '<' && (strncmp(file, "<cwrapjit ", 10) != 0 ||
+                              !strcmp(tail, " generated>") || !strcmp(file, "<cwrapjit prelude>"));
 }
 
 /* Moves the message before this note, if it is about a macro of the generated text, to the use of the macro. */
@@ -132,19 +118,15 @@ static void add(tj_messages *messages, const objection *found)
     tj_free(text);
 }
 
-/* Returns true for a warning about a function of a header that the unit does not use. */
-static bool says_nothing(const tj_message *message)
-{
-    return !message->is_error && strstr(message->text, "defined but not used");
-}
-
 /* Moves the wanted messages of `all`, without duplicates. */
 static void choose(tj_messages *all, tj_job_kind job, tj_messages *messages)
 {
     for (size_t i = 0; i < all->count; i++) {
         tj_message *one = &all->items[i];
         bool checks = job == TJ_JOB_SYNTAX || job == TJ_JOB_CHECK;
-        bool foreign = checks && (is_generated(one->file) || says_nothing(one));
+        /* a function of a header that the unit does not use */
+        bool unused = !one->is_error && strstr(one->text, "defined but not used");
+        bool foreign = checks && (is_generated(one->file) || unused);
         if (foreign || (!one->is_error && job != TJ_JOB_CHECK) || tj_messages_have(messages, one))
             continue;
         tj_messages_add(messages, one->is_error, one->file, one->line, one->text);
@@ -193,7 +175,7 @@ void tj_objections_read(int fd, const tj_text *compiled, tj_job_kind job, tj_mes
         if (take_apart(line, behind, &found)) {
             if (found.kind != NOTE)
                 add(&all, &found);
-            else if (is_expansion(&found))
+            else if (!strncmp(found.text, "in expansion of macro ", 22))
                 move_to_use(&all, &found);
         }
         line = behind + 1;

@@ -59,13 +59,6 @@ static const char *find_reason(const tj_pipework *files, double waited, double s
     return NULL;
 }
 
-/* Sleeps for a tenth of the time waited so far: at least half a millisecond, at most 20. */
-static void nap(const tj_process *process, double waited)
-{
-    double time = waited * 0.1;
-    tj_process_nap(process, time < 0.0005 ? 0.0005 : time > 0.02 ? 0.02 : time);
-}
-
 /* ---- the compiler's output -------------------------------------------------- */
 
 /* Returns the character that a message shows for the bytes at `text`: gcc's typographic quotes become plain
@@ -130,7 +123,8 @@ tj_status tj_process_run(char *const *words, char *const *variables, const tj_pi
         reason = find_reason(files, waited, seconds, given_up, context);
         if (reason)
             break;
-        nap(&process, waited);
+        double nap = waited * 0.1; /* a tenth: at least half a millisecond, at most 20 */
+        tj_process_nap(&process, nap < 0.0005 ? 0.0005 : nap > 0.02 ? 0.02 : nap);
     }
     tj_process_end end = tj_process_finish(&process, state);
     if (reason)

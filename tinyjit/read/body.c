@@ -48,8 +48,8 @@ bool tj_body_read(const tj_tokens *tokens, tj_body *body)
             fits = truth == 0 || (truth == 1 && may_end);
             ended = truth == 1;
             body->total &= truth == 1;
-            fine = !fits || tj_grow(&body->returns, body->nreturns, &body->capacity,
-                                    sizeof *body->returns);
+            fine = !fits ||
+                   tj_grow(&body->returns, body->nreturns, &body->capacity, sizeof *body->returns);
             if (fits && fine)
                 body->returns[body->nreturns++] =
                     (tj_span){tokens->items[start].start, tokens->items[i].end};

@@ -575,9 +575,9 @@ static void read_definition(expansion *this, const directive *at)
         return;
     const tj_token *name = &at->raw->items[at->at + 2];
     const char *text = tj_token_is(at->word, "undef") ? NULL : this->piece->text + name->start;
-    this->failed |= !tj_macros_define(this->shared->macros, text,
-                                      at->raw->items[at->end - 1].end - name->start, name,
-                                      open ? this->conditions[open - 1].branch : 0);
+    this->failed |=
+        !tj_macros_define(this->shared->macros, text, at->raw->items[at->end - 1].end - name->start,
+                          name, open ? this->conditions[open - 1].branch : 0);
 }
 
 static void read_directive(run *this)

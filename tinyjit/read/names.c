@@ -63,9 +63,10 @@ bool tj_names_may_paste(const tj_names *names)
     return names->pastes;
 }
 
-void tj_names_each(const tj_names *names, void (*visit)(void *ctx, const char *name), void *ctx)
+const char *tj_names_next(const tj_names *names, size_t *at)
 {
-    for (size_t i = 0; i < names->map.capacity; i++)
-        if (names->map.items[i].name)
-            visit(ctx, names->map.items[i].name);
+    const char *name = NULL;
+    while (*at < names->map.capacity && !name)
+        name = names->map.items[(*at)++].name;
+    return name;
 }

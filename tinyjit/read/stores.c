@@ -302,9 +302,9 @@ static void look_for_parts(reader *this, size_t i)
     if (!item || behind > this->tokens.count)
         return;
     const tj_token *before = i > 2 ? &this->tokens.items[i - 2] : NULL; /* "(float)" */
-    bool member = is(this, behind, "."),
-         cast = before && is(this, i - 1, ")") && mate(this, i - 1) < i - 2 &&
-                type_named(before->text, before->length);
+    bool member = is(this, behind, "."), cast = before && is(this, i - 1, ")") &&
+                                                mate(this, i - 1) < i - 2 &&
+                                                type_named(before->text, before->length);
     if (member && is_any(this, behind + 1, "real imag") && is(this, behind + 2, "="))
         note(this, behind + 3, item->address, i);
     else if (!member && cast)

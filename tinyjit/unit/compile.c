@@ -60,23 +60,18 @@ static bool set_up(attempt *this)
 #define FIRST_MARKERS "char cwj_data_first = 1, cwj_bss_first;\n"
 #define LAST_MARKERS "\nchar cwj_data_last = 1, cwj_bss_last;\n"
 
-static bool compile_source(attempt *this, size_t i)
-{
-    const tj_source_text *source = &this->environment->source_texts[i];
-    return source->given ? tj_state_compile(this->state, source->text.data)
-                         : tj_state_add_source(this->state, this->environment->sources.items[i]);
-}
-
 static bool compile_text(attempt *this)
 {
     if (this->text)
         return tj_state_compile(this->state, this->text);
-    if (!tj_state_compile(this->state, FIRST_MARKERS))
-        return false;
-    for (size_t i = 0; i < this->environment->sources.count; i++)
-        if (!compile_source(this, i))
-            return false;
-    return tj_state_compile(this->state, LAST_MARKERS);
+    bool fine = tj_state_compile(this->state, FIRST_MARKERS);
+    for (size_t i = 0; i < this->environment->sources.count && fine; i++) {
+        const tj_source_text *source = &this->environment->source_texts[i];
+        fine = source->given
+                   ? tj_state_compile(this->state, source->text.data)
+                   : tj_state_add_source(this->state, this->environment->sources.items[i]);
+    }
+    return fine && tj_state_compile(this->state, LAST_MARKERS);
 }
 
 static bool is_one_apart(tj_state *state, const char *first, const char *last)
@@ -96,19 +91,16 @@ static bool has_state(const attempt *this)
            !is_one_apart(this->state, "cwj_bss_first", "cwj_bss_last");
 }
 
-static void bind_name(void *context, const char *name)
+static void bind_name(attempt *this, const char *name)
 {
-    attempt *this = context;
     tj_symbol symbol;
     if (!strncmp(name, builtin_prefix, sizeof builtin_prefix - 1))
         name += sizeof builtin_prefix - 1; /* as cwj_builtins.h declares the function */
     if (!tj_environment_find(this->environment, name, this->retry, this->libm, &symbol))
         return;
     tj_state_bind(this->state, name, symbol.address);
-    if (tj_environment_is_host(this->environment, &symbol))
-        this->uses_host = true;
-    if (tj_environment_speaks(this->environment, &symbol))
-        this->speaks = true;
+    this->uses_host = this->uses_host || tj_environment_is_host(this->environment, &symbol);
+    this->speaks = this->speaks || tj_environment_speaks(this->environment, &symbol);
 }
 
 #if defined(__aarch64__)
@@ -121,12 +113,6 @@ static void bind_name(void *context, const char *name)
 #else
 #define OWN_ALLOCA NULL
 #endif
-
-static void add_alloca(attempt *this)
-{
-    if (OWN_ALLOCA && tj_map_get(&this->missed, "alloca"))
-        (void)tj_state_compile(this->state, OWN_ALLOCA);
-}
 
 static void bind_helpers(attempt *this)
 {
@@ -145,16 +131,18 @@ static void bind(attempt *this)
 {
     this->diagnosis.ignore = true;
     bind_helpers(this);
-    for (const char *const *name = tj_implied_names; *name; name++)
-        bind_name(this, *name);
-    if (this->names)
-        tj_names_each(this->names, bind_name, this);
+    const char *name;
+    for (const char *const *implied = tj_implied_names; *implied; implied++)
+        bind_name(this, *implied);
+    for (size_t at = 0; this->names && (name = tj_names_next(this->names, &at));)
+        bind_name(this, name);
     for (size_t i = 0; i < this->missed.capacity; i++)
         if (this->missed.items[i].name)
             bind_name(this, this->missed.items[i].name);
     if (this->retry) {
         bind_name(this, "abort"); /* the archive needs it */
-        add_alloca(this);
+        if (OWN_ALLOCA && tj_map_get(&this->missed, "alloca"))
+            (void)tj_state_compile(this->state, OWN_ALLOCA);
         tj_state_add_archive(this->state);
     }
     this->diagnosis.ignore = false;
@@ -174,19 +162,6 @@ static bool bind_object(attempt *this)
             this->diagnosis.messages.failed = true;
     }
     return this->diagnosis.undefined.count == 0 && !this->diagnosis.messages.failed;
-}
-
-static bool load_object(attempt *this)
-{
-    return tj_state_add_object(this->state, this->object->fd) && bind_object(this);
-}
-
-/* Returns true if data fits in memory. Data without an initial value takes none until relocation, which computes sizes
- * with 32 bits. The last marker's offset in its section is the size of the data. */
-static bool has_room_for_data(attempt *this)
-{
-    size_t size = (size_t)tj_state_symbol(this->state, "cwj_bss_last");
-    return tj_region_has_room(tj_state_region(this->state), size);
 }
 
 /* Returns true for symbols that every unit has. */
@@ -227,7 +202,7 @@ static void run_attempt(void *argument)
 {
     attempt *this = argument;
     if (this->object) {
-        if (set_up(this) && load_object(this))
+        if (set_up(this) && tj_state_add_object(this->state, this->object->fd) && bind_object(this))
             relocate(this);
         return;
     }
@@ -242,7 +217,10 @@ static void run_attempt(void *argument)
         return;
     }
     bind(this);
-    if (has_room_for_data(this))
+    /* Data without an initial value takes no memory until relocation, which computes sizes with 32 bits. The last
+     * marker's offset in its section is the size of the data. */
+    size_t size = (size_t)tj_state_symbol(this->state, "cwj_bss_last");
+    if (tj_region_has_room(tj_state_region(this->state), size))
         relocate(this);
 }
 
@@ -396,15 +374,6 @@ static void put_text(const char *text, const tj_stores *stores, size_t count, tj
 #endif
 }
 
-static void put_whole_text(const char *text, const tj_stores *stores, size_t count, tj_text *whole)
-{
-    tj_text_puts(whole, FIRST_MARKERS);
-    tj_text_puts(whole, tj_prelude());
-    tj_text_puts(whole, "\n");
-    put_text(text, stores, count, whole);
-    tj_text_puts(whole, LAST_MARKERS);
-}
-
 /* A text that is compiled to a unit. */
 typedef struct unit_text {
     const tj_environment *environment;
@@ -421,10 +390,12 @@ static tj_status compile_with(const unit_text *this, size_t count, tj_unit **uni
                               tj_messages *messages, tj_error *error)
 {
     tj_text whole = {0};
-    if (this->checks)
+    if (this->text && !this->checks)
+        tj_text_printf(&whole, FIRST_MARKERS "%s\n", tj_prelude());
+    if (this->text)
         put_text(this->text, &this->stores, count, &whole);
-    else if (this->text)
-        put_whole_text(this->text, &this->stores, count, &whole);
+    if (this->text && !this->checks)
+        tj_text_puts(&whole, LAST_MARKERS);
     attempt once = {.environment = this->environment,
                     .text = whole.data,
                     .names = this->names,
@@ -446,16 +417,6 @@ static tj_status compile_with(const unit_text *this, size_t count, tj_unit **uni
     return status;
 }
 
-/* Returns true if the text compiles with its first `count` values guarded; else *said are the messages. */
-static bool compiles_guarded(const unit_text *this, size_t count, tj_messages *said)
-{
-    tj_unit *unit = NULL;
-    tj_status status = compile_with(this, count, &unit, said, NULL);
-    if (unit)
-        tj_unit_free_locked(unit);
-    return status != TJ_COMPILE_FAILED;
-}
-
 /* Called if the text compiles, but not with its values guarded. Returns the number of the first value that
  * does not compile, with its messages. Compile lock held. */
 static size_t find_refused_store(const unit_text *this, tj_messages *messages)
@@ -464,7 +425,11 @@ static size_t find_refused_store(const unit_text *this, tj_messages *messages)
     while (bad - good > 1) {
         size_t middle = good + (bad - good) / 2;
         tj_messages said = {0};
-        if (compiles_guarded(this, middle, &said)) {
+        tj_unit *unit = NULL;
+        tj_status status = compile_with(this, middle, &unit, &said, NULL);
+        if (unit)
+            tj_unit_free_locked(unit);
+        if (status != TJ_COMPILE_FAILED) {
             good = middle;
         } else {
             bad = middle;
@@ -590,15 +555,6 @@ tj_status tj_compile_sources(tj_environment *environment, const tj_names *names,
     return status;
 }
 
-/* Puts the folder of a file first, as #include "..." is searched there first. Returns false if out of memory. */
-static bool put_folder_first(const tj_environment *environment, const char *path, tj_words *dirs)
-{
-    const char *slash = strrchr(path, '/');
-    tj_words_add(dirs, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
-    tj_words_add_list(dirs, (const char *const *)environment->include_dirs.items);
-    return !dirs->failed;
-}
-
 /* Compiles the file again, without code: its values cannot be guarded while libtcc reads the file itself. */
 tj_status tj_check_values(const tj_environment *environment, const tj_piece *source,
                           tj_messages *messages, tj_error *error)
@@ -612,8 +568,10 @@ tj_status tj_check_values(const tj_environment *environment, const tj_piece *sou
     tj_status status = TJ_NO_MEMORY;
     tj_text_line(&text, 1, source->file);
     tj_text_add(&text, source->text, source->length);
-    if (text.failed || !put_folder_first(environment, source->file, &dirs) ||
-        !tj_stores_find(&this.stores, text.data)) {
+    const char *slash = strrchr(source->file, '/'); /* #include "..." is searched there first */
+    tj_words_add(&dirs, slash ? source->file : ".", slash ? (size_t)(slash - source->file) + 1 : 1);
+    tj_words_add_list(&dirs, (const char *const *)environment->include_dirs.items);
+    if (text.failed || dirs.failed || !tj_stores_find(&this.stores, text.data)) {
         tj_fail_no_memory(error);
         goto done;
     }

@@ -46,30 +46,20 @@ static int part_at(int i)
 }
 
 /* Scans the pieces in the order of the unit: macros of earlier pieces apply to later ones. */
-static void scan_with(tj_scanner *scanner, const tj_spec *spec, tj_messages *messages)
+static tj_status scan_pieces(const tj_environment *environment, const tj_spec *spec,
+                             tj_messages *messages, tj_error *error)
 {
-    for (int i = 0; i < count_pieces(spec); i++)
+    size_t before = messages->count;
+    tj_scanner *scanner = tj_scanner_new(environment, true, spec, messages);
+    for (int i = 0; scanner && i < count_pieces(spec); i++)
         if (piece_at(spec, i)->text &&
             tj_scanner_check(scanner, piece_at(spec, i), i ? TJ_BLOCK_SCOPE : TJ_FILE_SCOPE,
                              messages) == TJ_OK &&
             i >= FIRST_BODY && i < count_parts(spec))
             tj_spec_check_indices(spec, &tj_scanner_text(scanner)->tokens, piece_at(spec, i),
                                   messages);
-}
-
-static tj_status scan_pieces(const tj_environment *environment, const tj_spec *spec,
-                             tj_messages *messages, tj_error *error)
-{
-    size_t before = messages->count;
-    tj_scanner *scanner = tj_scanner_new(environment, true, spec, messages);
-    if (scanner)
-        scan_with(scanner, spec, messages);
     tj_scanner_free(scanner);
-    if (messages->failed)
-        return tj_fail_no_memory(error);
-    return messages->count == before
-               ? TJ_OK
-               : tj_fail(error, TJ_COMPILE_FAILED, "the C text cannot be compiled");
+    return tj_messages_judge(messages, before, "the C text cannot be compiled", error);
 }
 
 static tj_names *collect_names(const tj_spec *spec)
@@ -116,15 +106,6 @@ static bool try_part(tj_environment *environment, const tj_spec *spec, int part,
     return status != TJ_COMPILE_FAILED;
 }
 
-static void add_new(tj_messages *messages, const tj_messages *more)
-{
-    for (size_t i = 0; i < more->count; i++)
-        if (more->items[i].is_error && !tj_messages_have(messages, &more->items[i]))
-            tj_messages_add(messages, true, more->items[i].file, more->items[i].line,
-                            more->items[i].text);
-    messages->failed |= more->failed;
-}
-
 /* Adds the faults of all pieces to the known ones. */
 static void look_at_each(tj_environment *environment, const tj_spec *spec, const tj_names *names,
                          tj_messages *messages)
@@ -134,7 +115,11 @@ static void look_at_each(tj_environment *environment, const tj_spec *spec, const
             continue;
         tj_messages more = {0};
         bool fine = try_part(environment, spec, part_at(i), names, &more);
-        add_new(messages, &more);
+        for (size_t k = 0; k < more.count; k++)
+            if (more.items[k].is_error && !tj_messages_have(messages, &more.items[k]))
+                tj_messages_add(messages, true, more.items[k].file, more.items[k].line,
+                                more.items[k].text);
+        messages->failed |= more.failed;
         tj_messages_clear(&more);
         if (!fine && i < 2)
             return; /* a fault in the text that precedes all pieces is reported once */
@@ -170,13 +155,6 @@ static tj_status compile_whole(tj_environment *environment, const tj_spec *spec,
     return status;
 }
 
-/* Returns true if the text takes stack that is freed only when its function returns, and a macro of an
- * included file hid that when the slice was put into its loop. */
-static bool hides_stack(const tj_function *function)
-{
-    return tj_unit_symbol(function->unit, "alloca") != NULL;
-}
-
 /* Compiles in the first form that works. If a loop cannot contain its slice, the slice becomes a function; if
  * a macro of an included file may hide names, all names are passed. Errors of the last form are faults of the
  * user's text. */
@@ -194,7 +172,9 @@ static tj_status compile_forms(tj_environment *environment, const tj_spec *spec,
         *form = forms[i];
         status = compile_whole(environment, spec, *form, names, function, messages, error);
     }
-    if (status == TJ_OK && hides_stack(function)) {
+    /* The text takes stack that is freed only when its function returns, and a macro of an included file hid that when
+     * the slice was put into its loop. */
+    if (status == TJ_OK && tj_unit_symbol(function->unit, "alloca")) {
         tj_function_clear(function);
         tj_messages_clear(messages);
         *form |= TJ_APART;
@@ -202,13 +182,6 @@ static tj_status compile_forms(tj_environment *environment, const tj_spec *spec,
         function->apart = true;
     }
     return status;
-}
-
-/* CHECK_CONTIGUOUS_AND_SETERROR__X() and similar macros are in the generated text; only they call
- * cwj_contiguous_or_error(). */
-static bool has_checks_that_raise(const tj_function *function)
-{
-    return strstr(function->source, "_or_error(cwj") != NULL;
 }
 
 /* Returns true if the order of slices does not matter: they have no effects but on their outputs, keep no
@@ -228,7 +201,9 @@ static bool is_orderless(const tj_spec *spec, const tj_function *function, int f
         tj_body_clear(&body);
         tj_tokens_clear(&tokens);
     }
-    return total && !has_checks_that_raise(function) && !tj_unit_has_state(function->unit) &&
+    /* Only CHECK_CONTIGUOUS_AND_SETERROR__X() and similar macros, in the generated text, call that. */
+    bool raises = strstr(function->source, "_or_error(cwj");
+    return total && !raises && !tj_unit_has_state(function->unit) &&
            !tj_unit_speaks(function->unit);
 }
 

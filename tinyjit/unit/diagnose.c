@@ -108,15 +108,11 @@ static bool redefines_function(const char *text)
     return false;
 }
 
-/* Recognises a pragma for the system's compiler, which itself reports those that it does not know. */
-static bool is_pragma_of_others(const char *text)
-{
-    return !strcmp(text, "#pragma GCC ignored") || !strcmp(text, "#pragma clang ignored");
-}
-
 static bool says_nothing(const char *text)
 {
-    return redefines_function(text) || is_pragma_of_others(text) ||
+    /* The system's compiler itself reports pragmas for it that it does not know. */
+    return redefines_function(text) || !strcmp(text, "#pragma GCC ignored") ||
+           !strcmp(text, "#pragma clang ignored") ||
            has(text, "static storage ignored for redefinition") ||
            has(text, "implicit-function-declaration");
 }
@@ -133,12 +129,6 @@ static bool gives_wrong_numbers(const char *text)
     return false;
 }
 
-/* Returns true if the message is about invalid C, also in files of the user. */
-static bool is_no_c(const char *text)
-{
-    return has(text, "'return' with no value") || has(text, "type defaults to int");
-}
-
 static bool is_quiet(const tj_diagnosis *diagnosis, const parts *found)
 {
     if (!found->file || !diagnosis->quiet_dirs)
@@ -150,12 +140,6 @@ static bool is_quiet(const tj_diagnosis *diagnosis, const parts *found)
             return true;
     }
     return false;
-}
-
-/* Snippets have names like "<cwrapjit m.f float64>". All others are files, whose code is accepted as it is. */
-static bool is_snippet(const parts *found)
-{
-    return found->file && found->file[0] == '<';
 }
 
 /* ---- texts of messages --------------------------------------------------- */
@@ -233,8 +217,9 @@ static bool take_relocation(tj_diagnosis *diagnosis, const parts *found)
     return true;
 }
 
-void tj_diagnose(tj_diagnosis *diagnosis, const char *line)
+void tj_diagnose(void *context, const char *line)
 {
+    tj_diagnosis *diagnosis = context;
     parts found;
     if (diagnosis->ignore)
         return;
@@ -246,8 +231,12 @@ void tj_diagnose(tj_diagnosis *diagnosis, const char *line)
     if (!found.is_error) {
         if (says_nothing(found.text) || is_quiet(diagnosis, &found))
             return;
-        found.is_error = is_no_c(found.text) || (!diagnosis->lenient && is_snippet(&found) &&
-                                                 gives_wrong_numbers(found.text));
+        /* Snippets have names like "<cwrapjit m.f float64>". All others are files, whose code is accepted as it is,
+         * unless it is no C. */
+        bool snippet = !diagnosis->lenient && found.file && found.file[0] == '<';
+        found.is_error = has(found.text, "'return' with no value") ||
+                         has(found.text, "type defaults to int") ||
+                         (snippet && gives_wrong_numbers(found.text));
     }
     tj_text text = {0};
     write_text(&text, &found);

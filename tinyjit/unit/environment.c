@@ -24,16 +24,12 @@ static tj_status check_folders(char *const *dirs, tj_error *error)
     return TJ_OK;
 }
 
-static size_t identifier_length(const char *text)
-{
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return text[0] >= '0' && text[0] <= '9' ? 0 : length;
-}
-
 static tj_status check_macro_name(const char *macro, tj_error *error)
 {
-    size_t length = identifier_length(macro);
-    if (length == 0 || (macro[length] != '\0' && macro[length] != '='))
+    size_t length =
+        strspn(macro, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    if (length == 0 || (macro[0] >= '0' && macro[0] <= '9') ||
+        (macro[length] != '\0' && macro[length] != '='))
         return tj_fail(error, TJ_BAD_SPEC, "define_macros: '%s' is not NAME or NAME=VALUE", macro);
     if (strchr(macro, '\n'))
         return tj_fail(error, TJ_BAD_SPEC, "define_macros: the value of %.*s holds a line break",
@@ -51,10 +47,7 @@ static tj_status check_macros(const tj_environment *environment, tj_messages *me
     if (status)
         return status;
     tj_scanner_free(tj_scanner_new(environment, false, NULL, messages));
-    if (messages->failed)
-        return tj_fail_no_memory(error);
-    return messages->count ? tj_fail(error, TJ_COMPILE_FAILED, "define_macros: see the messages")
-                           : TJ_OK;
+    return tj_messages_judge(messages, 0, "define_macros: see the messages", error);
 }
 
 /* ---- libraries ----------------------------------------------------------- */
@@ -215,30 +208,26 @@ done:
 
 /* ---- a text instead of files --------------------------------------------- */
 
-static tj_status compile_text(tj_environment *environment, const tj_piece *piece, tj_names *names,
-                              tj_messages *messages, tj_error *error)
-{
-    tj_text whole = {0};
-    tj_status status = tj_scan_check(environment, piece, false, messages);
-    if (status)
-        return tj_fail(error, status, "the C text cannot be compiled");
-    tj_text_line(&whole, 1, piece->file);
-    tj_text_add(&whole, piece->text, piece->length);
-    tj_text_puts(&whole, "\n");
-    if (whole.failed || !tj_names_collect(names, piece->text, piece->length)) {
-        tj_text_clear(&whole);
-        return tj_fail_no_memory(error);
-    }
-    environment->text = whole.data;
-    return tj_compile(environment, whole.data, names, &environment->sources_unit, messages, error);
-}
-
 static tj_status add_text(tj_environment *environment, const tj_piece *piece, tj_messages *messages,
                           tj_error *error)
 {
     tj_names *names = tj_names_new();
-    tj_status status =
-        names ? compile_text(environment, piece, names, messages, error) : tj_fail_no_memory(error);
+    tj_text whole = {0};
+    tj_status status = tj_scan_check(environment, piece, false, messages);
+    tj_text_line(&whole, 1, piece->file);
+    tj_text_add(&whole, piece->text, piece->length);
+    tj_text_puts(&whole, "\n");
+    if (status) {
+        tj_fail(error, status, "the C text cannot be compiled");
+        tj_text_clear(&whole);
+    } else if (!names || whole.failed || !tj_names_collect(names, piece->text, piece->length)) {
+        status = tj_fail_no_memory(error);
+        tj_text_clear(&whole);
+    } else {
+        environment->text = whole.data;
+        status =
+            tj_compile(environment, whole.data, names, &environment->sources_unit, messages, error);
+    }
     tj_messages_locate(messages, piece);
     tj_names_free(names);
     return status;
@@ -283,13 +272,6 @@ static tj_status copy_options(tj_environment *environment, const tj_environment_
     return environment->offer ? TJ_OK : tj_fail_no_memory(error);
 }
 
-static void look_for_mathematics(tj_environment *environment)
-{
-    tj_compile_lock();
-    environment->own_mathematics = tj_environment_has_mathematics(environment);
-    tj_compile_unlock();
-}
-
 static tj_status fill(tj_environment *environment, const tj_environment_options *options,
                       tj_messages *messages, tj_error *error)
 {
@@ -300,12 +282,12 @@ static tj_status fill(tj_environment *environment, const tj_environment_options 
         status = check_macros(environment, messages, error);
     if (!status)
         status = open_libraries(environment, options->libraries, options->interruptible, error);
-    look_for_mathematics(environment);
+    environment->own_mathematics = tj_environment_has_mathematics(environment);
     if (!status && environment->sources.count)
         status = add_sources(environment, options->source_texts, messages, error);
     if (!status && options->text)
         status = add_text(environment, options->text, messages, error);
-    look_for_mathematics(environment);
+    environment->own_mathematics = tj_environment_has_mathematics(environment);
     return status;
 }
 

@@ -73,21 +73,17 @@ typedef struct checker {
     bool refused; /* the scanner refused it, so later texts might be misread */
 } checker;
 
-static void check_declarations(checker *this, const tj_graph_text *text)
-{
-    tj_declarations found = {0};
-    tj_declarations_read(text->piece, text->name, &found, this->messages, NULL);
-    tj_declarations_clear(&found);
-}
-
 static bool check_text(void *context, const tj_graph_text *text)
 {
     checker *this = context;
     tj_scope scope = text->place == TJ_AT_FILE_LEVEL ? TJ_FILE_SCOPE : TJ_BLOCK_SCOPE;
     tj_status status = tj_scanner_check(this->scanner, text->piece, scope, this->messages);
     this->refused |= status != TJ_OK;
-    if (status == TJ_OK && (text->place == TJ_DECLARES || text->place == TJ_DECLARES_ANY))
-        check_declarations(this, text);
+    if (status == TJ_OK && (text->place == TJ_DECLARES || text->place == TJ_DECLARES_ANY)) {
+        tj_declarations found = {0};
+        tj_declarations_read(text->piece, text->name, &found, this->messages, NULL);
+        tj_declarations_clear(&found);
+    }
     if (status == TJ_OK && !tj_confine(tj_scanner_text(this->scanner), text, NULL, this->messages))
         this->messages->failed = true;
     return !this->messages->failed;
@@ -162,9 +158,5 @@ tj_status tj_graph_check(const tj_environment *environment, const tj_graph *grap
     else
         messages->failed = true;
     tj_scanner_free(this.scanner);
-    if (messages->failed)
-        return tj_fail_no_memory(error);
-    return messages->count == before
-               ? TJ_OK
-               : tj_fail(error, TJ_COMPILE_FAILED, "the C text cannot be compiled");
+    return tj_messages_judge(messages, before, "the C text cannot be compiled", error);
 }

@@ -20,19 +20,14 @@ static void add_hint(tj_message *message, const tj_text *hint)
     message->text = text.data;
 }
 
-/* Returns the quoted name that follows `before`, owned; NULL: the message is different. */
-static char *name_behind(const char *text, const char *before)
-{
-    size_t length = strlen(before);
-    if (strncmp(text, before, length) != 0)
-        return NULL;
-    return tj_copy_bytes(text + length, strcspn(text + length, "'"));
-}
-
 /* Names the header of a function of complex numbers or float16. */
 static bool hint_header(const tj_message *message, tj_text *hint)
 {
-    char *name = name_behind(message->text, "implicit declaration of function '");
+    static const char before[] = "implicit declaration of function '";
+    const char *quoted = message->text + sizeof before - 1;
+    if (strncmp(message->text, before, sizeof before - 1) != 0)
+        return false;
+    char *name = tj_copy_bytes(quoted, strcspn(quoted, "'"));
     for (int i = 0; name && !hint->length && i < TJ_IMPLIED_HEADERS; i++)
         if (tj_implied_header_has(i, name))
             tj_text_printf(hint, "it is declared in <%s>: the text must include that",

@@ -270,12 +270,6 @@ static bool put_name(const source *this, uint64_t number, tj_text *name)
 
 /* ---- looking up ------------------------------------------------------------------ */
 
-static bool covers(const tj_lines *lines, const void *address)
-{
-    uintptr_t at = (uintptr_t)address, first = (uintptr_t)lines->table.code;
-    return at >= first && at - first < lines->table.code_size;
-}
-
 /* Returns true after a call instruction: E8 and an offset, or FF /2. */
 static bool is_behind_call(const unsigned char *behind, size_t available)
 {
@@ -321,7 +315,7 @@ bool tj_lines_find(const void *address, bool is_return, tj_messages *place)
 {
     tj_compile_lock();
     const tj_lines *lines = known;
-    while (lines && !covers(lines, address))
+    while (lines && (uintptr_t)address - (uintptr_t)lines->table.code >= lines->table.code_size)
         lines = lines->next;
     bool found = lines && find_in(lines, address, is_return, place);
     tj_compile_unlock();

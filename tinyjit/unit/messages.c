@@ -60,11 +60,6 @@ void tj_messages_move(tj_messages *to, tj_messages *from)
     tj_messages_clear(from);
 }
 
-static char *copy_or_null(const char *text)
-{
-    return text ? tj_copy_string(text) : NULL;
-}
-
 bool tj_messages_copy(tj_messages *to, const tj_messages *from)
 {
     to->failed |= from->failed;
@@ -76,10 +71,18 @@ bool tj_messages_copy(tj_messages *to, const tj_messages *from)
         tj_message *copy = &to->items[to->count - 1];
         copy->column = one->column;
         copy->end_column = one->end_column;
-        copy->source = copy_or_null(one->source);
+        copy->source = tj_copy_string(one->source);
         to->failed = one->source && !copy->source;
     }
     return !to->failed;
+}
+
+tj_status tj_messages_judge(const tj_messages *messages, size_t before, const char *text,
+                            tj_error *error)
+{
+    if (messages->failed)
+        return tj_fail_no_memory(error);
+    return messages->count == before ? TJ_OK : tj_fail(error, TJ_COMPILE_FAILED, "%s", text);
 }
 
 bool tj_messages_have_error(const tj_messages *messages)
@@ -103,14 +106,6 @@ bool tj_messages_have(const tj_messages *messages, const tj_message *one)
 }
 
 /* ---- locating ---------------------------------------------------------- */
-
-static bool is_about(const tj_message *message, const tj_piece *piece)
-{
-    size_t length = strlen(message->file);
-    return piece->file && piece->text &&
-           (!strcmp(message->file, piece->file) ||
-            (length == LONGEST_FILE && !strncmp(message->file, piece->file, length)));
-}
 
 /* Returns the token that a message is about: the one it "got", else the first that it quotes. */
 static tj_stretch quoted_token(const char *text)
@@ -213,9 +208,12 @@ static void locate(tj_message *message, const tj_piece *piece, tj_messages *mess
 
 void tj_messages_locate(tj_messages *messages, const tj_piece *piece)
 {
-    for (size_t i = 0; i < messages->count; i++)
-        if (is_about(&messages->items[i], piece))
+    for (size_t i = 0; i < messages->count && piece->file && piece->text; i++) {
+        const char *file = messages->items[i].file;
+        if (!strcmp(file, piece->file) ||
+            (strlen(file) == LONGEST_FILE && !strncmp(file, piece->file, LONGEST_FILE)))
             locate(&messages->items[i], piece, messages);
+    }
 }
 
 /* ---- locating in generated text -------------------------------------------- */

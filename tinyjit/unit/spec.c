@@ -9,27 +9,13 @@
 
 /* ---- names --------------------------------------------------------------- */
 
-static bool is_keyword(const char *name)
-{
-    size_t length = strlen(name);
-    return tj_word_of(name, length) || tj_word_among(name, length, "true false NULL");
-}
-
-/* Returns true for "output", "output0", "output1", ... */
-static bool is_output_name(const char *name)
-{
-    if (strncmp(name, "output", 6))
-        return false;
-    return name[6 + strspn(name + 6, "0123456789")] == '\0';
-}
-
 static tj_status check_name(const char *what, const char *name, bool may_be_output, tj_error *error)
 {
     if (!strncmp(name, "cwj_", 4))
         return tj_fail(error, TJ_BAD_SPEC, "%s '%s': names that begin with cwj_ are reserved", what,
                        name);
-    if (!strcmp(name, "cookie") ||
-        (!may_be_output && (!strcmp(name, "out") || is_output_name(name))))
+    bool output = !strncmp(name, "output", 6) && !name[6 + strspn(name + 6, "0123456789")];
+    if (!strcmp(name, "cookie") || (!may_be_output && (!strcmp(name, "out") || output)))
         return tj_fail(error, TJ_BAD_SPEC, "%s '%s': this name is reserved", what, name);
     return TJ_OK;
 }
@@ -41,7 +27,8 @@ static tj_status check_extra_name(const tj_spec *spec, const char *name, tj_erro
     tj_status status = check_name("extra argument", name, false, error);
     if (status != TJ_OK)
         return status;
-    if (is_keyword(name))
+    size_t length = strlen(name);
+    if (tj_word_of(name, length) || tj_word_among(name, length, "true false NULL"))
         return tj_fail(error, TJ_BAD_SPEC, "extra argument '%s': this is a word of C", name);
     const char *tail = strstr(name, "__");
     for (int k = 0; tail && k < spec->noperands; k++)
@@ -291,10 +278,8 @@ static tj_status check_snippets(const tj_spec *spec, tj_messages *messages, tj_e
     for (int t = 0; t < spec->ntypesets; t++)
         found |= has_absent_name(spec, &spec->typesets[t].body, not_in_slice,
                                  spec->typesets[t].types, messages);
-    if (messages->failed)
-        return tj_fail_no_memory(error);
-    return found ? tj_fail(error, TJ_COMPILE_FAILED, "a snippet uses what another kind has")
-                 : TJ_OK;
+    return tj_messages_judge(messages, messages->count - found,
+                             "a snippet uses what another kind has", error);
 }
 
 tj_status tj_spec_check(const tj_spec *spec, tj_messages *messages, tj_error *error)

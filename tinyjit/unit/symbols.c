@@ -103,20 +103,14 @@ const void *tj_libm_symbol(const char *name)
     return open_libm() ? tj_shared_object_symbol(open_libm(), name) : NULL;
 }
 
-static const void *ask_loader(const char *name)
-{
-    const void *address = tj_mathematical_function(name, strlen(name));
-    if (!address)
-        address = tj_program_symbol(name);
-    return address ? address : tj_libm_symbol(name);
-}
-
 const void *tj_process_symbol(const char *name, bool again)
 {
     const tj_map_item *item = tj_map_get(&known, name);
     if (item && (item->address || !again))
         return item->address;
-    const void *address = ask_loader(name);
+    const void *address = tj_mathematical_function(name, strlen(name));
+    address = address ? address : tj_program_symbol(name);
+    address = address ? address : tj_libm_symbol(name);
     if (known.count >= MANY_NAMES)
         tj_map_clear(&known);
     tj_map_set(&known, name, address, true); /* if out of memory, the name is looked up again */
@@ -238,11 +232,13 @@ bool tj_environment_brings(const tj_environment *environment, const char *name)
 bool tj_environment_has_mathematics(const tj_environment *environment)
 {
     const char *name;
-    for (size_t i = 0; (name = tj_mathematical_name(i)); i++)
-        if (tj_environment_brings(environment, name))
-            return true;
-    return tj_environment_brings(environment, "sincos") ||
-           tj_environment_brings(environment, "sincosf");
+    tj_compile_lock();
+    bool found = tj_environment_brings(environment, "sincos") ||
+                 tj_environment_brings(environment, "sincosf");
+    for (size_t i = 0; !found && (name = tj_mathematical_name(i)); i++)
+        found = tj_environment_brings(environment, name);
+    tj_compile_unlock();
+    return found;
 }
 
 bool tj_uses_libm(const tj_environment *environment, const char *text)
@@ -293,14 +289,6 @@ bool tj_environment_is_host(const tj_environment *environment, const tj_symbol *
     return false;
 }
 
-static bool is_library_address(const tj_environment *environment, const tj_symbol *symbol)
-{
-    for (size_t i = 0; i < environment->nlibraries; i++)
-        if (tj_shared_object_symbol(environment->libraries[i], symbol->name) == symbol->address)
-            return tj_process_symbol(symbol->name, false) != symbol->address; /* e.g. libm's */
-    return false;
-}
-
 bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *symbol)
 {
     if (tj_map_get(tj_environment_symbols(environment), symbol->name))
@@ -310,5 +298,8 @@ bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *s
     for (const char *const *name = tj_remembering_names; *name; name++)
         if (!strcmp(symbol->name, *name))
             return true;
-    return is_library_address(environment, symbol);
+    for (size_t i = 0; i < environment->nlibraries; i++)
+        if (tj_shared_object_symbol(environment->libraries[i], symbol->name) == symbol->address)
+            return tj_process_symbol(symbol->name, false) != symbol->address; /* e.g. libm's */
+    return false;
 }
