@@ -18,9 +18,13 @@
 
 /* ---- lists of words --------------------------------------------------------- */
 
-static void add(tj_words *words, const char *word)
+/* Adds words that blanks separate. */
+static void add(tj_words *words, const char *flags)
 {
-    tj_words_add(words, word, strlen(word));
+    for (size_t length; *flags; flags += length + (flags[length] == ' ')) {
+        length = strcspn(flags, " ");
+        tj_words_add(words, flags, length);
+    }
 }
 
 /* Adds "-I" and "dir" as one word. */
@@ -178,40 +182,24 @@ tj_status tj_compiler_copy(const tj_compiler *compiler, tj_compiler *copy, tj_er
     return TJ_OK;
 }
 
-/* For clang, as graphs are nested blocks. */
-static const char *const deep_brackets[] = {"-fbracket-depth=100000", NULL};
-
 /* ---- flags ------------------------------------------------------------------ */
 
-static const char *const common_flags[] = {
-    "-std=gnu11",
-    "-O3",
-    "-fPIC", /* without it libtcc silently uses wrong addresses */
-    "-fno-semantic-interposition",
-    "-fno-strict-aliasing",
-    "-fwrapv",
-    "-fno-common",
-    "-fno-delete-null-pointer-checks",
-    "-fno-asynchronous-unwind-tables",
-    "-fno-stack-protector",
-    "-g1", /* lines only, for code that is left (unit/lines.c); libtcc does not see them */
-    "-gdwarf-4",
-    "-U_FORTIFY_SOURCE", /* its functions would bypass our entry points */
-    "-Uunix", /* libtcc treats these as ordinary names */
-    "-Ulinux",
-    "-pipe",
-    NULL,
-};
+static const char common_flags[] =
+    "-std=gnu11 -O3 "
+    "-fPIC " /* without it libtcc silently uses wrong addresses */
+    "-fno-semantic-interposition -fno-strict-aliasing -fwrapv -fno-common "
+    "-fno-delete-null-pointer-checks -fno-asynchronous-unwind-tables -fno-stack-protector "
+    "-g1 -gdwarf-4 " /* lines only, for code that is left (unit/lines.c); libtcc does not see them */
+    "-U_FORTIFY_SOURCE " /* its functions would bypass our entry points */
+    "-Uunix -Ulinux " /* libtcc treats these as ordinary names */
+    "-pipe";
 
 #if defined(__x86_64__)
-static const char *const this_machine[] = {"-march=native", NULL};
+static const char this_machine[] = "-march=native";
 /* gcc 12 fuses complex products with instructions of AVX-512, despite -mno-fma. */
-static const char *const not_fusing[] = {"-march=native", "-mno-avx512f", NULL};
+static const char not_fusing[] = "-march=native -mno-avx512f";
 /* gcc takes long to set up AVX-512 before its first function, and tries it on each loop. */
-static const char *const without_avx512[] = {"-march=x86-64", "-mavx2",   "-mbmi", "-mbmi2",
-                                             "-mlzcnt",       "-mpopcnt", NULL};
-static const char *const with_fma[] = {"-mfma", NULL};
-static const char *const without_avx[] = {"-march=x86-64", NULL};
+static const char without_avx512[] = "-march=x86-64 -mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt";
 
 /* Returns true if the flags above suit the processor. Those that have AVX2 and FMA also have lzcnt. */
 static bool has_avx2(void)
@@ -220,59 +208,12 @@ static bool has_avx2(void)
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
            __builtin_cpu_supports("popcnt");
 }
-
-static bool asks_for_avx512(const char *text)
-{
-    return strstr(text, "avx512"); /* target("avx512f") */
-}
 #else
 /* clang 14 does not support -march=native here. */
-static const char *const this_machine[] = {"-mcpu=native", NULL};
+static const char this_machine[] = "-mcpu=native";
 /* gcc 12 fuses complex products with FCMLA, which this architecture lacks. */
-static const char *const not_fusing[] = {"-march=armv8-a", NULL};
-/* Functions for machines without LSE are only in the static libgcc. */
-static const char *const atomics_in_line[] = {"-mno-outline-atomics", NULL};
-
-static bool has_atomics(const char *text)
-{
-    return strstr(text, "atomic") || strstr(text, "__sync");
-}
+static const char not_fusing[] = "-march=armv8-a";
 #endif
-
-static const char *const unrolling_flags[] = {
-    "-funroll-loops",
-    "--param=max-unroll-times=4", /* 8 takes longer to compile and runs no faster */
-    NULL,
-};
-
-/* For urgent jobs with gcc: disables passes that take a twentieth of the time and make loops no faster. */
-static const char *const hurried_flags[] = {"-fno-gcse", "-fno-schedule-insns2",
-                                            "--param=vect-epilogues-nomask=0", NULL};
-
-/* Newer compilers refuse these by default, since such code does not compute what it seems to. Other warnings
- * are neither enabled nor shown. */
-static const char *const refused[] = {
-    "-Werror=implicit-int", "-Werror=implicit-function-declaration", "-Werror=int-conversion",
-    "-Werror=incompatible-pointer-types", NULL};
-
-static const char *const exact_flags[] = {
-    "-ffp-contract=off",
-#if defined(__x86_64__)
-    "-mno-fma4",
-#endif
-    NULL,
-};
-
-/* Used unless the text calls fma(); then the check of the code accepts its instructions. */
-static const char *const no_fma[] = {
-#if defined(__x86_64__)
-    "-mno-fma",
-#endif
-    NULL,
-};
-
-/* Tests for NaN and infinity keep their meaning, which -ffast-math alone would remove: */
-static const char *const fast_flags[] = {"-ffast-math", "-fno-finite-math-only", NULL};
 
 /* Functions that compilers fold or replace, with other bits than libm's. */
 static const char *const inexact_functions[] = {
@@ -288,94 +229,73 @@ static const char *const inexact_functions[] = {
 
 static const char *const suffixes[] = {"", "f", "l", NULL};
 
-/* Calls visit with the names of inexact functions that the text may contain. */
-static void visit_inexact(const tj_needs *needs, void (*visit)(void *context, const char *name),
-                          void *context)
+/* Adds the names of inexact functions that the text may contain, after a prefix. */
+static void add_inexact(const tj_needs *needs, const char *prefix, tj_words *words)
 {
     tj_text word = {0};
     for (const char *const *name = inexact_functions; *name; name++)
         for (const char *const *suffix = suffixes; *suffix; suffix++) {
             word.length = 0;
             tj_text_printf(&word, "%s%s", *name, *suffix);
-            if (word.failed)
-                visit(context, NULL);
-            else if (tj_needs_name(needs, word.data))
-                visit(context, word.data);
+            if (!word.failed && tj_needs_name(needs, word.data))
+                add_joined(words, prefix, word.data);
+            words->failed |= word.failed;
         }
     tj_text_clear(&word);
 }
 
-/* Adds "-fno-builtin-NAME". name: NULL if out of memory. */
-static void add_no_builtin(void *context, const char *name)
-{
-    tj_words *words = context;
-    if (name)
-        add_joined(words, "-fno-builtin-", name);
-    else
-        words->failed = true;
-}
-
-static void add_exact_flags(bool calls_fma, const tj_needs *needs, tj_words *words)
-{
-    tj_words_add_list(words, exact_flags);
-    if (!calls_fma)
-        tj_words_add_list(words, no_fma);
-    visit_inexact(needs, add_no_builtin, words);
-}
-
-static void hide_builtin(void *context, const char *name)
-{
-    tj_text *text = context;
-    if (name)
-        tj_text_printf(text, "#define __builtin_%s %s\n", name, name);
-    else
-        text->failed = true;
-}
-
 void tj_compiler_hide_builtins(const tj_needs *needs, tj_text *text)
 {
-    visit_inexact(needs, hide_builtin, text);
+    tj_words names = {0};
+    add_inexact(needs, "", &names);
+    for (size_t i = 0; i < names.count; i++)
+        tj_text_printf(text, "#define __builtin_%s %s\n", names.items[i], names.items[i]);
+    text->failed |= names.failed;
+    tj_words_clear(&names);
 }
-
-/* gcc takes about 15 % longer with -g1, with these 5 %. */
-static const char *const sparing_lines[] = {"-fno-var-tracking", "-gno-statement-frontiers", NULL};
-
-/* gcc moves a call of a function without side effects to where its value is used. If that is under a condition, the
- * loop has no vectors. */
-static const char *const unsunk[] = {"-fno-tree-sink", NULL};
 
 static void add_machine(const char *text, bool urgent, bool narrow, tj_words *words)
 {
 #if defined(__x86_64__)
     if (!tj_maths_may_use("avx2") && has_avx2()) {
-        tj_words_add_list(words, without_avx);
+        add(words, "-march=x86-64");
         return;
     }
     if ((urgent || !tj_maths_may_use("avx512")) && !narrow && has_avx2() &&
-        !asks_for_avx512(text)) {
-        tj_words_add_list(words, without_avx512);
+        !strstr(text, "avx512")) { /* target("avx512f") */
+        add(words, without_avx512);
         if (tj_compiler_calls_fma(text))
-            tj_words_add_list(words, with_fma);
+            add(words, "-mfma");
         return;
     }
 #else
     (void)urgent;
-    if (has_atomics(text))
-        tj_words_add_list(words, atomics_in_line);
+    if (strstr(text, "atomic") || strstr(text, "__sync"))
+        add(words,
+            "-mno-outline-atomics"); /* functions for machines without LSE are only in the static libgcc */
 #endif
-    tj_words_add_list(words, narrow ? not_fusing : this_machine);
+    add(words, narrow ? not_fusing : this_machine);
 }
 
 static void add_flags(bool fastmath, bool calls_fma, bool unrolls, const tj_needs *needs,
                       tj_words *words)
 {
-    tj_words_add_list(words, common_flags);
-    if (unrolls)
-        tj_words_add_list(words, unrolling_flags);
-    if (fastmath)
-        tj_words_add_list(words, fast_flags);
-    else
-        add_exact_flags(calls_fma, needs, words);
+    add(words, common_flags);
+    if (unrolls) /* 8 takes longer to compile and runs no faster */
+        add(words, "-funroll-loops --param=max-unroll-times=4");
+    if (fastmath) { /* tests for NaN and infinity keep their meaning */
+        add(words, "-ffast-math -fno-finite-math-only");
+        return;
+    }
+    add(words, "-ffp-contract=off");
+#if defined(__x86_64__)
+    add(words, "-mno-fma4");
+    if (!calls_fma) /* otherwise the check of the code accepts its instructions */
+        add(words, "-mno-fma");
+#else
+    (void)calls_fma;
+#endif
+    add_inexact(needs, "-fno-builtin-", words);
 }
 
 char *tj_optimizer_flags(bool fastmath)
@@ -447,17 +367,13 @@ static bool is_called(const tj_compiler *compiler, const char *part)
     return found;
 }
 
-static bool is_zig_word(const char *word)
-{
-    const char *slash = strrchr(word, '/');
-    return !strncmp(slash ? slash + 1 : word, "zig", 3);
-}
-
 int tj_compiler_object_number(const tj_compiler *compiler)
 {
-    for (char **word = compiler->words; *word; word++)
-        if (is_zig_word(*word))
+    for (char **word = compiler->words; *word; word++) {
+        const char *slash = strrchr(*word, '/');
+        if (!strncmp(slash ? slash + 1 : *word, "zig", 3))
             return 1;
+    }
     return 3;
 }
 
@@ -466,15 +382,15 @@ static bool is_clang(const tj_compiler *compiler)
     return is_called(compiler, "clang") || tj_compiler_object_number(compiler) == 1;
 }
 
+/* Newer compilers refuse these by default, since such code does not compute what it seems to. Other warnings
+ * are neither enabled nor shown. */
 static void add_refused(const tj_compiler *compiler, tj_words *words)
 {
-    tj_words_add_list(words, refused);
+    add(words, "-Werror=implicit-int -Werror=implicit-function-declaration -Werror=int-conversion "
+               "-Werror=incompatible-pointer-types");
     if (is_clang(compiler)) /* gcc's flag does not include lost qualifiers */
         add(words, "-Wno-error=incompatible-pointer-types-discards-qualifiers");
 }
-
-/* Disables the compiler's own macros and folders. */
-static const char *const as_libtcc_flags[] = {"-undef", "-nostdinc", NULL};
 
 /* Adds folders and macros. The compilers' own headers need their own macros. */
 static void add_environment(const tj_environment *environment, bool as_libtcc, tj_words *words)
@@ -484,90 +400,73 @@ static void add_environment(const tj_environment *environment, bool as_libtcc, t
         add_joined(words, "-I", *dir);
     for (char **macro = environment->define_macros.items; macro && *macro; macro++)
         add_joined(words, "-D", *macro);
-    if (as_libtcc)
-        tj_words_add_list(words, as_libtcc_flags);
+    if (as_libtcc) /* without the compiler's own macros and folders */
+        add(words, "-undef -nostdinc");
     for (size_t i = 0; folders[i] && (as_libtcc || i == 0); i++) {
         add(words, "-isystem");
-        add(words, folders[i]);
+        add_joined(words, "", folders[i]);
     }
 }
-
-/* Options that make the compiler report loop optimizations on standard error. For text from standard input,
- * clang's remarks have no positions; its optimization records have them if the code has line information. */
-static const char *const gcc_explains[] = {"-fopt-info-vec-optimized-missed", NULL};
-static const char *const clang_explains[] = {"-foptimization-record-passes=loop-vectorize", NULL};
 
 void tj_compiler_command(const tj_compiler *compiler, const tj_environment *environment,
                          const char *text, bool as_libtcc, tj_code_flags flags, tj_words *words)
 {
+    bool clang = is_clang(compiler);
     tj_words_add_list(words, (const char *const *)compiler->words);
     add_machine(text, flags.urgent && !flags.fastmath, flags.narrow, words);
     add_flags(flags.fastmath, !flags.narrow && tj_compiler_calls_fma(text), !flags.urgent,
               flags.needs, words);
     if (!flags.fastmath)
         add_blind_flags(text, words);
-    if (!is_clang(compiler) && !flags.libm)
-        tj_words_add_list(words, unsunk);
+    /* gcc moves a call of a function without side effects to where its value is used. If that is under a condition, the
+     * loop has no vectors. */
+    if (!clang && !flags.libm)
+        add(words, "-fno-tree-sink");
     add_refused(compiler, words);
-    tj_words_add_list(words, is_clang(compiler) ? deep_brackets : sparing_lines);
-    if (!is_clang(compiler) && flags.urgent)
-        tj_words_add_list(words, hurried_flags);
+    /* Graphs are nested blocks. gcc takes about 15 % longer with -g1, with these 5 %. */
+    add(words, clang ? "-fbracket-depth=100000" : "-fno-var-tracking -gno-statement-frontiers");
+    if (!clang &&
+        flags.urgent) /* these passes take a twentieth of the time and make loops no faster */
+        add(words, "-fno-gcse -fno-schedule-insns2 --param=vect-epilogues-nomask=0");
+    /* Loop optimizations are reported on standard error. For text from standard input, clang's remarks have no
+     * positions; its optimization records have them if the code has line information. */
     if (flags.explains)
-        tj_words_add_list(words, is_clang(compiler) ? clang_explains : gcc_explains);
-    if (flags.explains && is_clang(compiler))
+        add(words, clang ? "-foptimization-record-passes=loop-vectorize"
+                         : "-fopt-info-vec-optimized-missed");
+    if (flags.explains && clang)
         add_joined(words, "-foptimization-record-file=", tj_process_path(2));
 #if defined(__x86_64__)
-    if (is_clang(compiler) && flags.fastmath)
+    if (clang && flags.fastmath)
         add(words, "-fveclib=libmvec");
 #endif
     add_environment(environment, as_libtcc, words);
-    add(words, "-c");
-    add(words, "-xc");
-    add(words, "-");
-    add(words, "-o");
+    add(words, "-c -xc - -o");
     add(words, tj_compiler_object_number(compiler) == 1 ? "-" : tj_process_path(3));
 }
 
-/* -fsyntax-only would be faster, but gcc finds a missing return and uninitialised variables only in its
+/* -fsyntax-only would be faster for checks, but gcc finds a missing return and uninitialised variables only in its
  * optimizer, before these passes have used them, and only in functions that it keeps. */
-static const char *const gcc_check_flags[] = {"-fno-tree-ccp",
-                                              "-fno-tree-fre",
-                                              "-fno-tree-copy-prop",
-                                              "-fno-tree-dominator-opts",
-                                              "-fkeep-static-functions",
-                                              "-fkeep-inline-functions",
-                                              NULL};
-
-static const char *const check_flags[] = {
-    "-S", "-O1", "-Wall", "-Wno-unused-label", "-Wno-unused-function", "-o", TJ_NULL_FILE, NULL};
+static const char gcc_check_flags[] =
+    "-fno-tree-ccp -fno-tree-fre -fno-tree-copy-prop -fno-tree-dominator-opts "
+    "-fkeep-static-functions -fkeep-inline-functions";
 
 void tj_compiler_check_command(const tj_compiler *compiler, const tj_environment *environment,
                                tj_job_kind kind, const char *file, bool as_libtcc, tj_words *words)
 {
-    static const char *const common[] = {"-std=gnu11",
-                                         "-fwrapv",
-                                         "-fno-strict-aliasing",
-                                         "-fPIC",
-                                         "-U_FORTIFY_SOURCE",
-                                         "-ftabstop=1",
-                                         "-pipe",
-                                         NULL};
-    static const char *const syntax[] = {"-fsyntax-only", NULL};
+    bool checks = kind == TJ_JOB_CHECK, clang = is_clang(compiler);
     tj_words_add_list(words, (const char *const *)compiler->words);
-    tj_words_add_list(words, common);
-    tj_words_add_list(words, kind == TJ_JOB_CHECK ? check_flags : syntax);
-    if (kind != TJ_JOB_CHECK)
+    add(words, "-std=gnu11 -fwrapv -fno-strict-aliasing -fPIC -U_FORTIFY_SOURCE -ftabstop=1 -pipe");
+    add(words, checks ? "-S -O1 -Wall -Wno-unused-label -Wno-unused-function -o " TJ_NULL_FILE
+                      : "-fsyntax-only");
+    if (!checks)
         add_refused(compiler, words);
-    if (is_clang(compiler)) {
-        tj_words_add_list(words, deep_brackets);
-        if (kind == TJ_JOB_CHECK)
-            add(words, "-Wconditional-uninitialized");
-    } else if (kind == TJ_JOB_CHECK) {
-        tj_words_add_list(words, gcc_check_flags);
-    }
+    if (clang)
+        add(words, "-fbracket-depth=100000");
+    if (checks)
+        add(words, clang ? "-Wconditional-uninitialized" : gcc_check_flags);
     add_environment(environment, as_libtcc, words);
     add(words, "-xc");
-    add(words, file ? file : "-");
+    add_joined(words, "", file ? file : "-");
 }
 
 /* ---- functions that compilers call implicitly ------------------------------- */
@@ -613,10 +512,11 @@ static bool has_vectors(const char *name, bool is_float, int arguments)
     return true;
 }
 
+static const char *const parameters[2][2] = {{"double", "double, double"},
+                                             {"float", "float, float"}};
+
 static void declare(const char *name, int arguments, tj_text *text)
 {
-    static const char *const parameters[2][2] = {{"double", "double, double"},
-                                                 {"float", "float, float"}};
     for (int is_float = 0; is_float < 2; is_float++)
         if (has_vectors(name, is_float, arguments))
             tj_text_printf(text, "__attribute__((simd(\"notinbranch\"))) %s %s%s(%s);\n",
@@ -628,8 +528,6 @@ static void declare(const char *name, int arguments, tj_text *text)
 void tj_compiler_declare_maths(const tj_environment *environment, const tj_needs *needs,
                                tj_text *text)
 {
-    static const char *const parameters[2][2] = {{"double", "double, double"},
-                                                 {"float", "float, float"}};
     const char *vectors = TJ_HAS_SVE ? "" : "simd(\"notinbranch\"), ", *name;
     tj_compile_lock();
     for (size_t i = 0; (name = tj_maths_name(i)); i++) {

@@ -79,7 +79,7 @@ static void begin_anew(void)
     tj_condition_init(&pool.news);
 }
 
-static void before_fork(void)
+static void lock_mutex(void)
 {
     pthread_mutex_lock(&mutex);
 }
@@ -123,13 +123,13 @@ static void set_up_pool(void)
     begin_anew();
     pool.processes = 1;
     pool.seconds = USUAL_SECONDS;
-    tj_on_fork(before_fork, unlock, after_fork_in_child);
+    tj_on_fork(lock_mutex, unlock, after_fork_in_child);
 }
 
 static void lock(void)
 {
     pthread_once(&set_up, set_up_pool);
-    pthread_mutex_lock(&mutex);
+    lock_mutex();
 }
 
 /* ---- jobs ---------------------------------------------------------------------- */
@@ -375,27 +375,19 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Lock held. Returns 0, or the errno value if the system starts no thread. */
-static int start_thread(void)
-{
-    worker *this = pool.workers;
-    while (this->used)
-        this += 1; /* threads < processes <= MOST_THREADS: one is free */
-    int failed = tj_thread_start(&this->thread, STACK_BYTES, true, work, this);
-    if (!failed) {
-        this->used = true;
-        pool.threads++;
-        pool.coming++;
-    }
-    return failed;
-}
-
 /* Lock held. Starts as many threads as there is work for. Returns 0, or the errno value if one cannot start. */
 static int start_threads(void)
 {
     int failed = 0;
-    while (!failed && pool.queued > pool.idle + pool.coming && pool.threads < pool.processes)
-        failed = start_thread();
+    while (!failed && pool.queued > pool.idle + pool.coming && pool.threads < pool.processes) {
+        worker *this = pool.workers;
+        while (this->used)
+            this += 1; /* threads < processes <= MOST_THREADS: one is free */
+        failed = tj_thread_start(&this->thread, STACK_BYTES, true, work, this);
+        this->used = !failed;
+        pool.threads += !failed;
+        pool.coming += !failed;
+    }
     return failed;
 }
 
@@ -479,12 +471,17 @@ tj_job_state tj_job_look(tj_job *job)
     return state;
 }
 
-char *tj_job_failure(tj_job *job)
+static char *copy_locked(char *const *text)
 {
     lock();
-    char *failure = tj_copy_string(job->failure);
+    char *copy = tj_copy_string(*text);
     unlock();
-    return failure;
+    return copy;
+}
+
+char *tj_job_failure(tj_job *job)
+{
+    return copy_locked(&job->failure);
 }
 
 bool tj_job_messages(tj_job *job, tj_messages *messages)
@@ -497,10 +494,7 @@ bool tj_job_messages(tj_job *job, tj_messages *messages)
 
 char *tj_job_told(tj_job *job)
 {
-    lock();
-    char *told = tj_copy_string(job->told);
-    unlock();
-    return told;
+    return copy_locked(&job->told);
 }
 
 /* Lock held. */
@@ -549,10 +543,7 @@ void tj_optimizer_settle(void)
 
 char *tj_optimizer_last_failure(void)
 {
-    lock();
-    char *failure = tj_copy_string(pool.failure);
-    unlock();
-    return failure;
+    return copy_locked(&pool.failure);
 }
 
 void tj_optimizer_set_limits(int processes, double seconds)

@@ -90,12 +90,12 @@ static bool set_dirs(const char *lib_dir, const char *include_dir)
         own, whole, compiler, TJ_LOCAL_HEADERS, TJ_MACHINE_HEADERS, TJ_SYSTEM_HEADERS};
     const char *source[] = {
         whole, TJ_LOCAL_HEADERS, compiler, TJ_MACHINE_HEADERS, TJ_SYSTEM_HEADERS, own};
-    for (size_t i = 0, n = 0; i < sizeof snippet / sizeof *snippet; i++)
+    for (size_t i = 0, n = 0, m = 0; i < sizeof snippet / sizeof *snippet; i++) {
         if (snippet[i] && tj_path_exists(snippet[i]))
             tcc.snippet_dirs[n++] = snippet[i];
-    for (size_t i = 0, n = 0; i < sizeof source / sizeof *source; i++)
         if (source[i] && tj_path_exists(source[i]))
-            tcc.source_dirs[n++] = source[i];
+            tcc.source_dirs[m++] = source[i];
+    }
     return own && compiler && whole && tcc.lib_dir && tcc.archive;
 }
 
@@ -140,11 +140,6 @@ void tj_set_compile_memory(size_t bytes)
 /* The use of libtcc that runs in this thread. NULL: other code has loaded the same library and calls it. */
 static _Thread_local tj_state *current;
 
-static bool holds_lock(const tj_state *state)
-{
-    return tcc.tcc_state ? *tcc.tcc_state != NULL : state->compiles;
-}
-
 /* Ends the compilation by libtcc's own error exit, which closes files and releases its lock. If no text is
  * being compiled, that would exit the process; then this returns. */
 static void err(tj_state *state, const char *reason)
@@ -158,7 +153,7 @@ static void err(tj_state *state, const char *reason)
 static _Noreturn void leave_in_the_middle(tj_state *state)
 {
     state->left = true;
-    tcc.lost = holds_lock(state);
+    tcc.lost = tcc.tcc_state ? *tcc.tcc_state != NULL : state->compiles; /* it holds its lock */
     tj_leave_big_stack();
 }
 
@@ -264,11 +259,6 @@ tj_status tj_backend_check(tj_error *error)
 
 /* ---- a state ----------------------------------------------------------------- */
 
-static void on_message(void *opaque, const char *line)
-{
-    tj_diagnose(opaque, line);
-}
-
 /* Enters libtcc; call leave() afterwards. */
 static TCCState *enter(tj_state *state)
 {
@@ -326,7 +316,7 @@ static void set_options(TCCState *state, const tj_environment *environment, bool
     diagnosis->quiet_dirs = dirs;
     diagnosis->lenient = whole_files;
     tcc.tcc_set_lib_path(state, tcc.lib_dir);
-    tcc.tcc_set_error_func(state, diagnosis, on_message);
+    tcc.tcc_set_error_func(state, diagnosis, tj_diagnose);
     /* These come before the output type, which selects what is linked. -Wall enables the warning about
      * functions that end without return. */
     tcc.tcc_set_options(state, "-nostdlib -nostdinc -std=c11 -Wall "

@@ -55,17 +55,6 @@ static bool map_stack(void)
     return true;
 }
 
-/* ---- the locale ------------------------------------------------------------ */
-
-/* Returns the C locale; (locale_t)0 if out of memory. It is never freed: in glibc and musl it is constant data. */
-static locale_t c_locale(void)
-{
-    static locale_t c;
-    if (!c)
-        c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return c;
-}
-
 /* ---- there and back ----------------------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -100,11 +89,6 @@ _Noreturn void tj_leave_big_stack(void)
 
 /* ---- abort() -------------------------------------------------------------------- */
 
-static bool is_on_big_stack(const void *address)
-{
-    return (uintptr_t)address - (uintptr_t)big.stack < TJ_BIG_STACK;
-}
-
 /* Passes on a signal that does not come from abort(), or not from the task. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
@@ -118,15 +102,12 @@ static void pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
-/* Returns true for a signal raised in this process by raise(), as abort() does. */
-static bool is_raised(const siginfo_t *info)
-{
-    return info->si_code == SI_TKILL && info->si_pid == getpid();
-}
-
 static void on_abort(int number, siginfo_t *info, void *context)
 {
-    if (!is_on_big_stack(&number) || !is_raised(info)) {
+    bool on_stack = (uintptr_t)&number - (uintptr_t)big.stack < TJ_BIG_STACK;
+    bool raised =
+        info->si_code == SI_TKILL && info->si_pid == getpid(); /* by raise(), as abort() does */
+    if (!on_stack || !raised) {
         pass_on(number, info, context);
         return;
     }
@@ -155,28 +136,17 @@ static bool catch_abort(void)
     return true;
 }
 
-/* Restores the previous action, unless other code has installed another handler meanwhile. */
-static void stop_catching(void)
-{
-    struct sigaction now;
-    if (!sigaction(SIGABRT, NULL, &now) && is_ours(&now))
-        sigaction(SIGABRT, &big.others, NULL);
-}
-
 /* ---- a task ------------------------------------------------------------------------ */
 
-/* Gives back the memory of the stack after a deeply nested text. */
-static void give_back_pages(void)
-{
-    enum {
-        KEPT = 1 << 18
-    };
-    tj_space_discard(big.stack, TJ_BIG_STACK - KEPT);
-}
+enum {
+    KEPT = 1 << 18 /* bytes of the stack */
+};
 
 bool tj_run_on_big_stack(const tj_task *task, void *argument)
 {
-    locale_t c = c_locale();
+    static locale_t c; /* the C locale, never freed: in glibc and musl it is constant data */
+    if (!c)
+        c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c || !map_stack() || getcontext(&big.callee) || !catch_abort())
         return false;
     big.task = task;
@@ -194,7 +164,9 @@ bool tj_run_on_big_stack(const tj_task *task, void *argument)
     bool switched = !swapcontext(&big.caller, &big.callee);
     SWITCHED(save, NULL, NULL);
     uselocale(own);
-    stop_catching();
-    give_back_pages();
+    struct sigaction now; /* unless other code has installed another handler meanwhile: */
+    if (!sigaction(SIGABRT, NULL, &now) && is_ours(&now))
+        sigaction(SIGABRT, &big.others, NULL);
+    tj_space_discard(big.stack, TJ_BIG_STACK - KEPT); /* a deeply nested text may have used it */
     return switched;
 }

@@ -78,11 +78,6 @@ static void on_signal(int number, siginfo_t *info, void *context)
     errno = kept;
 }
 
-static bool is_function(const struct sigaction *action)
-{
-    return action->sa_handler != SIG_IGN && action->sa_handler != SIG_DFL;
-}
-
 static void install(int number, tj_signal_handler *handler, const struct sigaction *now)
 {
     int index = index_of(number);
@@ -105,7 +100,7 @@ void tj_signal_take(int number, tj_signal_handler *handler)
     struct sigaction now;
     if (sigaction(number, NULL, &now) != 0 ||
         ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal) ||
-        (number == SIGINT && !is_function(&now)))
+        (number == SIGINT && (now.sa_handler == SIG_IGN || now.sa_handler == SIG_DFL)))
         return;
     pthread_mutex_lock(&lock);
     if (sigaction(number, NULL, &now) == 0 &&
