@@ -181,9 +181,6 @@ extern const char *const tj_implied_names[];
 /* Functions of libc whose results depend on earlier calls. NULL-terminated. */
 extern const char *const tj_remembering_names[];
 
-/* Returns the address of a name in the loaded process, or NULL. `again`: asks the loader even if an earlier
- * look-up failed. Compile lock held. */
-const void *tj_process_symbol(const char *name, bool again);
 /* Stands before the names of libm's functions that a text defines itself. */
 #define TJ_HIDDEN_PREFIX "cwj_hidden_"
 
@@ -535,9 +532,6 @@ typedef struct tj_build {
 bool tj_build_init(tj_build *build, tj_environment *environment, const char *text,
                    const tj_job_options *options);
 void tj_build_clear(tj_build *build);
-/* Returns true if libtcc also compiles the text. It does not if the code keeps state, because no other tier
- * of that code runs, or if the build checks a file. */
-bool tj_build_reads_as_libtcc(const tj_build *build);
 /* Returns true if functions of mathematics, and their vector forms, are libm's in this build. */
 bool tj_build_uses_libm(const tj_build *build);
 /* Returns true if the build makes an object. */

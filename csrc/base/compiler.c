@@ -19,14 +19,6 @@ variable(const char *name)
                                              : PyUnicode_DecodeFSDefault(value);
 }
 
-/* Returns the key of the choice: (the command in config, $CC, $PATH). */
-static PyObject *
-current_key(const cwj_module_state *state)
-{
-    return Py_BuildValue("(NNN)", cwj_config_value(state->config, CWJ_SETTING_COMPILER),
-                         variable("CC"), variable("PATH"));
-}
-
 /* Looks up one command line; wanted may be None. Returns 1 if the compiler exists, 0 with the
  * reason in *problem if not, or -1 with an exception set. */
 static int
@@ -87,7 +79,9 @@ try_all(PyObject *key, tj_compiler *compiler, PyObject **problem)
 static int
 find_again(cwj_module_state *state)
 {
-    PyObject *key = current_key(state);
+    /* of the choice: (the command in config, $CC, $PATH) */
+    PyObject *key = Py_BuildValue("(NNN)", cwj_config_value(state->config, CWJ_SETTING_COMPILER),
+                                  variable("CC"), variable("PATH"));
     if (key == NULL) {
         return -1;
     }
@@ -157,17 +151,6 @@ cwj_compiler_clear(cwj_module_state *state)
 
 /* ---- for show_config() ------------------------------------------------- */
 
-/* Returns a list of str from a NULL-terminated array, which may be NULL. */
-static PyObject *
-list_of(char *const *words)
-{
-    PyObject *list = PyList_New(0);
-    for (; words != NULL && *words != NULL && list != NULL; words++) {
-        cwj_list_add(&list, PyUnicode_DecodeFSDefault(*words));
-    }
-    return list;
-}
-
 /* Converts a text of tinyjit to a str and frees it; None for NULL. */
 static PyObject *
 text_or_none(char *text)
@@ -184,7 +167,11 @@ cwj_compiler_describe(cwj_module_state *state)
         return NULL;
     }
     bool none = state->compiler.words == NULL;
-    PyObject *words = none ? Py_NewRef(Py_None) : list_of(state->compiler.words);
+    PyObject *words = none ? Py_NewRef(Py_None) : PyList_New(0);
+    for (char *const *word = state->compiler.words; !none && words != NULL && *word != NULL;
+         word++) {
+        cwj_list_add(&words, PyUnicode_DecodeFSDefault(*word));
+    }
     PyObject *problem = none && state->compiler_problem != NULL ? state->compiler_problem : Py_None;
     return words == NULL ? NULL
                          : Py_BuildValue("{sNsOsNsNsN}", "compiler", words, "problem", problem,

@@ -190,38 +190,18 @@ get_compiled_graphs(PyObject *self, void *Py_UNUSED(closure))
 /* Filled when the type is created: one row per setting. */
 static PyGetSetDef config_getset[CWJ_NSETTINGS + 2];
 
-static void
-fill_getset(void)
-{
-    for (int i = 0; i < CWJ_NSETTINGS; i++) {
-        config_getset[i] = (PyGetSetDef){settings[i].name, get_setting, set_setting,
-                                         settings[i].doc, (void *)&settings[i]};
-    }
-    config_getset[CWJ_NSETTINGS] =
-        (PyGetSetDef){"compiled_graphs", get_compiled_graphs, NULL,
-                      "Units that link() compiled in this process; read-only.", NULL};
-}
-
 /* ---- the type ---------------------------------------------------------- */
-
-/* Appends " name=value" to the text; steals text. */
-static PyObject *
-add_setting(PyObject *text, PyObject *self, cwj_setting which)
-{
-    PyObject *value = text == NULL ? NULL : cwj_config_value(self, which);
-    PyObject *longer =
-        value == NULL ? NULL : PyUnicode_FromFormat("%U %s=%R", text, settings[which].name, value);
-    Py_XDECREF(value);
-    Py_XDECREF(text);
-    return longer;
-}
 
 static PyObject *
 config_repr(PyObject *self)
 {
     PyObject *text = PyUnicode_FromString("<cwrapjit.config");
-    for (int i = 0; i < CWJ_NSETTINGS; i++) {
-        text = add_setting(text, self, (cwj_setting)i);
+    for (int i = 0; i < CWJ_NSETTINGS && text != NULL; i++) {
+        PyObject *value = cwj_config_value(self, (cwj_setting)i);
+        Py_SETREF(text, value == NULL
+                            ? NULL
+                            : PyUnicode_FromFormat("%U %s=%R", text, settings[i].name, value));
+        Py_XDECREF(value);
     }
     PyObject *whole = text == NULL ? NULL : PyUnicode_FromFormat("%U>", text);
     Py_XDECREF(text);
@@ -258,7 +238,13 @@ static CWJ_TYPE(config_spec, "cwrapjit.Config", config_object, config_slots,
 int
 cwj_add_config(PyObject *extension, cwj_module_state *state)
 {
-    fill_getset();
+    for (int i = 0; i < CWJ_NSETTINGS; i++) {
+        config_getset[i] = (PyGetSetDef){settings[i].name, get_setting, set_setting,
+                                         settings[i].doc, (void *)&settings[i]};
+    }
+    config_getset[CWJ_NSETTINGS] =
+        (PyGetSetDef){"compiled_graphs", get_compiled_graphs, NULL,
+                      "Units that link() compiled in this process; read-only.", NULL};
     if (cwj_add_type(extension, &config_spec, &state->config_type) < 0) {
         return -1;
     }

@@ -73,16 +73,6 @@ own_header(const cwj_environment *environment, tj_text *text)
 
 /* ---- diagnose() ---------------------------------------------------------------- */
 
-static int
-append_warnings(PyObject *list, const tj_messages *messages)
-{
-    PyObject *warnings = cwj_compile_warnings(messages);
-    Py_ssize_t end = PyList_GET_SIZE(list);
-    int status = warnings == NULL ? -1 : PyList_SetSlice(list, end, end, warnings);
-    Py_XDECREF(warnings);
-    return status;
-}
-
 /* Runs one job to its end. */
 static int
 take_job(PyObject *list, cwj_module_state *state, tj_job *job, const char *who)
@@ -96,7 +86,10 @@ take_job(PyObject *list, cwj_module_state *state, tj_job *job, const char *who)
     if (!tj_job_messages(job, &messages)) {
         PyErr_NoMemory();
     } else if (good || tj_messages_have_error(&messages)) {
-        status = append_warnings(list, &messages);
+        PyObject *warnings = cwj_compile_warnings(&messages);
+        Py_ssize_t end = PyList_GET_SIZE(list);
+        status = warnings == NULL ? -1 : PyList_SetSlice(list, end, end, warnings);
+        Py_XDECREF(warnings);
     } else {
         cwj_job_raise(job, who);
     }
@@ -187,14 +180,6 @@ begin_once(cwj_module_state *state, cwj_environment *environment)
     return status;
 }
 
-/* Returns true if the job has ended or cannot start. Starts it again if a fork has lost it. */
-static bool
-is_over(tj_job *job)
-{
-    tj_job_state job_state = tj_job_look(job);
-    return job_state == TJ_JOB_READY || job_state == TJ_JOB_FAILED || !tj_job_start(job);
-}
-
 int
 cwj_diagnosis_look(cwj_module_state *state, cwj_environment *environment)
 {
@@ -202,7 +187,10 @@ cwj_diagnosis_look(cwj_module_state *state, cwj_environment *environment)
         return -1;
     }
     for (int i = 0; i < environment->nchecks; i++) {
-        if (!is_over(environment->checks[i])) {
+        tj_job *job = environment->checks[i];
+        tj_job_state job_state = tj_job_look(job);
+        bool ended = job_state == TJ_JOB_READY || job_state == TJ_JOB_FAILED;
+        if (!ended && tj_job_start(job)) { /* again, if a fork has lost it */
             return 1;
         }
     }

@@ -36,16 +36,6 @@ cwj_build_clear(cwj_build *build)
 
 /* ---- the environment --------------------------------------------------- */
 
-/* Encodes the lists for C; cwrapjit._build.encode() describes them. */
-static PyObject *
-encode_lists(const cwj_build *build, const char *who)
-{
-#define GIVEN(name) , build->name == NULL ? Py_None : build->name
-    return cwj_ask_python("cwrapjit._build", "encode", "(s" CWJ_BUILD_LISTS(CWJ_LETTER) ")",
-                          who CWJ_BUILD_LISTS(GIVEN));
-#undef GIVEN
-}
-
 PyObject *
 cwj_find_libraries(const char *who, PyObject *names, PyObject *dirs)
 {
@@ -155,7 +145,13 @@ fill(cwj_environment *self, cwj_module_state *state, const cwj_build *build, con
     options.libm = libm;
     options.interruptible = build->interruptible;
     self->header = has_header ? Py_NewRef(build->header) : PyUnicode_FromString("");
-    PyObject *lists = self->header == NULL ? NULL : encode_lists(build, who);
+    /* cwrapjit._build.encode() describes the lists. */
+#define GIVEN(name) , build->name == NULL ? Py_None : build->name
+    PyObject *lists = self->header == NULL ? NULL
+                                           : cwj_ask_python("cwrapjit._build", "encode",
+                                                            "(s" CWJ_BUILD_LISTS(CWJ_LETTER) ")",
+                                                            who CWJ_BUILD_LISTS(GIVEN));
+#undef GIVEN
     if (lists != NULL && take_text(build, &options, &text) == 0 &&
         PyArg_ParseTuple(lists, "O!O!O!O!O!O", &PyTuple_Type, &sources, &PyTuple_Type, &texts,
                          &PyTuple_Type, &include_dirs, &PyTuple_Type, &define_macros, &PyTuple_Type,

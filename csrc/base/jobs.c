@@ -7,32 +7,17 @@
 #include "base/raised.h"
 #include "os/clock.h"
 
-/* Makes running compilers end with the process. */
-static void
-stop_at_exit(void)
-{
-    static int registered;
-    if (!registered) {
-        registered = atexit(tj_optimizer_stop) == 0;
-    }
-}
-
-/* Applies config's number of processes: one if a value in the environment has become invalid since the definition. */
-static void
-set_processes(const cwj_module_state *state)
-{
-    PyObject *raised = cwj_raised_take();
-    int processes = cwj_config_number(state->config, CWJ_SETTING_PROCESSES);
-    PyErr_Clear(); /* no Python code runs here: the value is invalid, or there is no memory */
-    tj_optimizer_set_limits(processes < 1 ? 1 : processes, 0);
-    cwj_raised_set(raised);
-}
-
 bool
 cwj_job_start(const cwj_module_state *state, tj_job *job)
 {
-    stop_at_exit();
-    set_processes(state);
+    static bool registered;
+    registered = registered || atexit(tj_optimizer_stop) == 0; /* compilers end with the process */
+    PyObject *raised = cwj_raised_take();
+    int processes = cwj_config_number(state->config, CWJ_SETTING_PROCESSES);
+    PyErr_Clear(); /* no Python code runs here: the value is invalid, or there is no memory */
+    /* one if a value in the environment has become invalid since the definition */
+    tj_optimizer_set_limits(processes < 1 ? 1 : processes, 0);
+    cwj_raised_set(raised);
     return tj_job_start(job);
 }
 
@@ -104,17 +89,6 @@ cwj_job_run(const cwj_module_state *state, tj_job *job, const char *who)
 
 /* ---- results ------------------------------------------------------------ */
 
-/* Returns a RuntimeError with the failure's message. */
-static PyObject *
-plain_error(tj_job *job, const char *who)
-{
-    char *failure = tj_job_failure(job);
-    PyObject *error =
-        cwj_refusal(who, PyExc_RuntimeError, "%s", failure != NULL ? failure : "failed");
-    tj_free(failure);
-    return error;
-}
-
 PyObject *
 cwj_job_error(tj_job *job, const char *who)
 {
@@ -128,7 +102,9 @@ cwj_job_error(tj_job *job, const char *who)
     } else if (tj_messages_have_error(&messages)) {
         error = cwj_compile_error(&messages, NULL);
     } else {
-        error = plain_error(job, who);
+        char *failure = tj_job_failure(job);
+        error = cwj_refusal(who, PyExc_RuntimeError, "%s", failure != NULL ? failure : "failed");
+        tj_free(failure);
     }
     tj_messages_clear(&messages);
     return error;

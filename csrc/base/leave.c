@@ -115,12 +115,6 @@ serial_of(const cwj_thread *thread)
     return __atomic_load_n(&thread->exits.serial, __ATOMIC_ACQUIRE);
 }
 
-static bool
-is_of_main(const cwj_thread *thread)
-{
-    return thread->caller != NULL ? thread->caller->is_main : thread->is_main;
-}
-
 /* True if the thread is inside a call that began before the last Ctrl-C. */
 static bool
 is_pressed(const cwj_thread *thread)
@@ -148,7 +142,8 @@ urge(cwj_thread *thread, cwj_reason reason, unsigned long long from, unsigned lo
 static void
 look_at_press(cwj_thread *thread, unsigned long long now)
 {
-    bool is_main = is_of_main(thread), helps = thread->caller != NULL;
+    bool helps = thread->caller != NULL,
+         is_main = helps ? thread->caller->is_main : thread->is_main;
     if (watch.due == 0 || !is_pressed(thread) ||
         (!is_main && (helps || now > watch.due + OTHERS_NS))) {
         return;

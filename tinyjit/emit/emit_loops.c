@@ -226,15 +226,6 @@ static bool may_be_same(const tj_spec *spec, int k, int j)
            ((spec->flags & CWJ_INPLACE) || (!input->ndims && !output->ndims));
 }
 
-static bool any_may_be_same(const tj_spec *spec)
-{
-    for (int k = 0; k < spec->noperands; k++)
-        for (int j = 0; j < spec->noperands; j++)
-            if (may_be_same(spec, k, j))
-                return true;
-    return false;
-}
-
 static void emit_test_steps(const loops *this, const tj_variant *variant, bool *first)
 {
     for (int k = 0; k < this->emitter->spec->noperands; k++) {
@@ -514,13 +505,17 @@ static void visit_wanted(const loops *this, visitor *visit)
 void tj_emit_fast_loops(tj_emitter *emitter, const tj_user_code *snippet, int t)
 {
     tj_variant found = {0};
-    loops this = {emitter, snippet, t, any_may_be_same(emitter->spec), &found};
+    const tj_spec *spec = emitter->spec;
+    loops this = {emitter, snippet, t, false, &found};
+    for (int k = 0; k < spec->noperands; k++)
+        for (int j = 0; j < spec->noperands; j++)
+            this.may_be_same |= may_be_same(spec, k, j);
     tj_emit_macros(emitter, snippet);
     tj_text_printf(
         emitter->out, "static %s _Bool cwj_slice_%d",
         snippet->apart ? "__attribute((noinline))" : "__inline __attribute((always_inline))", t);
     tj_emit_snippet_function(emitter, snippet);
-    if (has_core_dims(emitter->spec))
+    if (has_core_dims(spec))
         emit_vector_width(emitter->out);
     visit_wanted(&this, emit_variant);
     tj_emit_loop_head(emitter, t);

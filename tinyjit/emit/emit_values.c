@@ -313,17 +313,6 @@ static const char *item_base(const tj_emitter *this, const tj_user_code *snippet
                                                                            : "data_slice__";
 }
 
-/* Emits the use of an index of item__X(). */
-static void emit_used_index(tj_emitter *this, int k, int axis)
-{
-    if (this->spec->checked && !(this->form & TJ_FAST))
-        tj_text_printf(this->out, "CWJ_INDEX_WITHIN(%d, %d, ", k, axis);
-    else
-        tj_text_puts(this->out, "(");
-    emit_index(this, this->spec->operands[k].ndims, axis);
-    tj_text_puts(this->out, ")");
-}
-
 static void emit_define_item(tj_emitter *this, const tj_user_code *snippet, int k)
 {
     const tj_operand *operand = &this->spec->operands[k];
@@ -340,23 +329,17 @@ static void emit_define_item(tj_emitter *this, const tj_user_code *snippet, int 
         tj_text_printf(this->out, ") (*(%sctype__%s *)(%s%s", tj_const_of(operand), name,
                        item_base(this, snippet, k), name);
     for (int i = 0; i < operand->ndims; i++) {
-        tj_text_puts(this->out, " + ");
-        emit_used_index(this, k, i);
-        if (snippet->inlined)
-            tj_text_printf(this->out, " * cwj_stride_%d__%s", i, name);
+        if (this->spec->checked && !(this->form & TJ_FAST))
+            tj_text_printf(this->out, " + CWJ_INDEX_WITHIN(%d, %d, ", k, i);
         else
-            tj_text_printf(this->out, " * strides_slice__%s[%d]", name, i);
+            tj_text_puts(this->out, " + (");
+        emit_index(this, operand->ndims, i);
+        if (snippet->inlined)
+            tj_text_printf(this->out, ") * cwj_stride_%d__%s", i, name);
+        else
+            tj_text_printf(this->out, ") * strides_slice__%s[%d]", name, i);
     }
     tj_text_puts(this->out, "))\n");
-}
-
-/* Emits the head of a loop over the indices of axis i of operand k. */
-static void emit_loop_index(tj_emitter *this, int i, int k)
-{
-    tj_text_printf(this->out,
-                   "    for (npy_intp cwj_%d = 0; cwj_%d < cwj->operands[%d].dims_slice[%d]; "
-                   "cwj_%d++)\n",
-                   i, i, k, i, i);
 }
 
 void tj_emit_truths(tj_emitter *this, const tj_user_code *snippet)
@@ -366,23 +349,16 @@ void tj_emit_truths(tj_emitter *this, const tj_user_code *snippet)
         if (operand->role != TJ_INOUT || !wants_item(this, snippet, k) || !is_bool(snippet, k))
             continue;
         for (int i = 0; i < operand->ndims; i++)
-            emit_loop_index(this, i, k);
+            tj_text_printf(
+                this->out,
+                "    for (npy_intp cwj_%d = 0; cwj_%d < cwj->operands[%d].dims_slice[%d]; "
+                "cwj_%d++)\n",
+                i, i, k, i, i);
         tj_text_printf(this->out, "    {\n        npy_bool *cwj_bool = (npy_bool *)&item__%s(",
                        operand->name);
         for (int i = 0; i < operand->ndims; i++)
             tj_text_printf(this->out, "%scwj_%d", i ? ", " : "", i);
         tj_text_puts(this->out, ");\n        *cwj_bool = *cwj_bool != 0;\n    }\n");
-    }
-}
-
-static void emit_array_macros(tj_emitter *this, const tj_user_code *snippet)
-{
-    for (int k = 0; snippet->inlined && k < this->spec->noperands; k++) {
-        const char *name = this->spec->operands[k].name;
-        for (int g = 0; g < NGEOMETRIES; g++)
-            if (is_local_array(this, snippet, k, g))
-                tj_text_printf(this->out, "#define %s%s ((const npy_intp *)cwj_%s__%s)\n",
-                               geometries[g].prefix, name, geometries[g].member, name);
     }
 }
 
@@ -420,9 +396,14 @@ void tj_emit_macros(tj_emitter *this, const tj_user_code *snippet)
 {
     tj_text *out = this->out;
     this->out = &this->macros;
-    if (snippet->kind == TJ_SLICE_CODE) {
+    if (snippet->kind == TJ_SLICE_CODE)
         emit_accessors(this, snippet);
-        emit_array_macros(this, snippet);
+    for (int k = 0; snippet->inlined && k < this->spec->noperands; k++) {
+        const char *name = this->spec->operands[k].name;
+        for (int g = 0; g < NGEOMETRIES; g++)
+            if (is_local_array(this, snippet, k, g))
+                tj_text_printf(this->out, "#define %s%s ((const npy_intp *)cwj_%s__%s)\n",
+                               geometries[g].prefix, name, geometries[g].member, name);
     }
     for (int k = -1; snippet->kind != TJ_CLEANUP_CODE && k < this->spec->noperands; k++) {
         emit_check(this, snippet, k, false);

@@ -48,16 +48,6 @@ bool tj_is_free_stride(const tj_emitter *emitter, int k, int i)
     return tj_is_window(emitter, k) && i >= 0 && i + 1 < emitter->spec->operands[k].ndims;
 }
 
-/* Emits a stride of a window, or its step. Windows overlap, so the step does not depend on the size of a window. */
-static void emit_window_stride(tj_emitter *emitter, int t, int k, int i)
-{
-    int last = emitter->spec->operands[k].ndims - 1;
-    size_t itemsize = emitter->spec->typesets[t].types[k].itemsize;
-    tj_text_printf(emitter->out, "%zu", itemsize);
-    if (i < 0)
-        tj_text_printf(emitter->out, " * %td", emitter->spec->windows[k].steps[last]);
-}
-
 void tj_emit_variant_stride(tj_emitter *emitter, const tj_variant *variant, int t, int k, int i)
 {
     const tj_operand *operand = &emitter->spec->operands[k];
@@ -69,12 +59,11 @@ void tj_emit_variant_stride(tj_emitter *emitter, const tj_variant *variant, int 
         tj_text_printf(emitter->out, "%td", steady_stride(emitter, t, k, i));
         return;
     }
-    if (tj_is_window(emitter, k)) {
-        emit_window_stride(emitter, t, k, i);
-        return;
-    }
+    bool window = tj_is_window(emitter, k);
     tj_text_printf(emitter->out, "%zu", emitter->spec->typesets[t].types[k].itemsize);
-    for (int axis = i + 1; axis < operand->ndims; axis++) {
+    if (window && i < 0) /* windows overlap, so the step does not depend on the size of a window */
+        tj_text_printf(emitter->out, " * %td", emitter->spec->windows[k].steps[operand->ndims - 1]);
+    for (int axis = i + 1; axis < operand->ndims && !window; axis++) {
         tj_text_puts(emitter->out, " * ");
         emit_dim(emitter, variant, t, &operand->dims[axis]);
     }

@@ -107,7 +107,9 @@ static const char usual_names[] =
     "#define cwj_fmax fmax\n#define cwj_fmaxf fmaxf\n#define cwj_fdim fdim\n#define cwj_fdimf "
     "fdimf\n";
 
-bool tj_build_reads_as_libtcc(const tj_build *build)
+/* Returns true if libtcc also compiles the text. It does not if the code keeps state, because no other tier of that code
+ * runs, or if the build checks a file. */
+static bool reads_as_libtcc(const tj_build *build)
 {
     return !build->file && (build->kind != TJ_JOB_CODE || !build->keeps_state);
 }
@@ -184,7 +186,7 @@ bool tj_build_write(const tj_build *build, bool hides, tj_text *text)
 {
     tj_needs needs;
     find_needs(build, &needs);
-    tj_reading_write(tj_build_reads_as_libtcc(build), text);
+    tj_reading_write(reads_as_libtcc(build), text);
     put_prelude(build, &needs, text);
     tj_needs_clear(&needs);
     hides &= tj_build_makes_code(build);
@@ -209,29 +211,19 @@ tj_status tj_build_compile(const tj_build *build, bool narrow, const tj_pipework
     find_needs(build, &needs);
     if (tj_build_makes_code(build))
         tj_compiler_command(
-            &build->compiler, environment_of(build), build->text, tj_build_reads_as_libtcc(build),
+            &build->compiler, environment_of(build), build->text, reads_as_libtcc(build),
             (tj_code_flags){build->fastmath, narrow, build->urgent, build->kind == TJ_JOB_EXPLAIN,
                             tj_build_uses_libm(build), &needs},
             &words);
     else
         tj_compiler_check_command(&build->compiler, environment_of(build), build->kind, build->file,
-                                  tj_build_reads_as_libtcc(build), &words);
+                                  reads_as_libtcc(build), &words);
     tj_needs_clear(&needs);
     tj_status status = words.failed ? tj_fail_no_memory(error)
                                     : tj_process_run(words.items, build->variables.items, files,
                                                      seconds, given_up, context, error);
     tj_words_clear(&words);
     return status;
-}
-
-static void read_lines(const tj_build *build, const tj_object *object, const tj_unit *unit,
-                       tj_lines **lines)
-{
-    const tj_anchor anchors[] = {{"cwj_check", tj_unit_symbol(unit, "cwj_check")}, {NULL, NULL}};
-    tj_error error;
-    tj_error_init(&error);
-    tj_lines_read(object->fd, build->text, anchors, lines, &error);
-    tj_error_clear(&error);
 }
 
 tj_status tj_build_load(const tj_build *build, const tj_object *object, tj_unit **unit,
@@ -248,7 +240,9 @@ tj_status tj_build_load(const tj_build *build, const tj_object *object, tj_unit 
         tj_unit_free(*unit);
         *unit = NULL;
     } else {
-        read_lines(build, object, *unit, lines);
+        const tj_anchor anchors[] = {{"cwj_check", tj_unit_symbol(*unit, "cwj_check")},
+                                     {NULL, NULL}};
+        tj_lines_read(object->fd, build->text, anchors, lines, NULL);
     }
     return status;
 }

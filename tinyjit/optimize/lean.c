@@ -46,24 +46,17 @@ static bool is_header(const char *at)
     return false;
 }
 
-/* Returns the end of a header that begins with #if. The prelude has no blanks before a #. */
-static const char *behind_header(const char *at)
-{
-    int depth = 0;
-    do {
-        depth += starts(at, "#if");
-        depth -= starts(at, "#endif");
-        at = behind_line(at);
-    } while (*at && depth > 0);
-    return at;
-}
-
+/* Returns the part at `at`: a header, which begins with #if, or all before the next one. The prelude has no blanks before
+ * a #. */
 static part part_at(const char *at)
 {
     bool header = is_header(at);
-    const char *end = header ? behind_header(at) : at;
-    while (!header && *end && !is_header(end))
+    const char *end = at;
+    int depth = 0;
+    do {
+        depth += starts(end, "#if") - starts(end, "#endif");
         end = behind_line(end);
+    } while (*end && (header ? depth > 0 : !is_header(end)));
     return (part){at, (size_t)(end - at), header};
 }
 
@@ -71,11 +64,8 @@ static part part_at(const char *at)
 
 static bool reads_files(const tj_names *names)
 {
-    static const char *const words[] = {"include", "include_next", "import", "embed", NULL};
-    for (const char *const *word = words; *word; word++)
-        if (tj_names_have(names, *word))
-            return true;
-    return false;
+    return tj_names_have(names, "include") || tj_names_have(names, "include_next") ||
+           tj_names_have(names, "import") || tj_names_have(names, "embed");
 }
 
 static bool knows_other_macros(const tj_environment *environment)

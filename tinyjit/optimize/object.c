@@ -221,14 +221,6 @@ static const uint32_t known_relocations[] = {
 #endif
 };
 
-static bool is_known_relocation(uint32_t type)
-{
-    for (size_t i = 0; i < sizeof known_relocations / sizeof *known_relocations; i++)
-        if (known_relocations[i] == type)
-            return true;
-    return false;
-}
-
 /* Returns true for relocations by libtcc's table of addresses, for which libtcc uses *taken, not their addend. */
 static bool is_by_table(uint32_t type, int64_t *taken)
 {
@@ -284,7 +276,10 @@ static tj_status check_relocations(const reader *this, const Elf64_Shdr *section
         int64_t taken;
         if (!is_place(&target, &one) || ELF64_R_SYM(one.r_info) >= symbol_count(this))
             return refuse(this, "a relocation leads outside");
-        if (!is_known_relocation(type))
+        bool known = false;
+        for (size_t i = 0; i < sizeof known_relocations / sizeof *known_relocations; i++)
+            known |= known_relocations[i] == type;
+        if (!known)
             return refuse(this, "it has a relocation of unknown type");
         if (is_by_table(type, &taken) && one.r_addend != taken)
             return refuse(this, "libtcc would misread a relocation");
@@ -419,26 +414,6 @@ tj_status tj_object_check(const unsigned char *bytes, size_t size, tj_object *ob
     return status;
 }
 
-static tj_status settle_file(const tj_object *object, size_t size, tj_error *error)
-{
-    void *bytes = tj_file_map_to_write(object->fd, size);
-    if (!bytes) /* if the file is already sealed, it was rewritten before, or it is refused */
-        return errno == EPERM ? TJ_OK : tj_fail_no_memory(error);
-    tj_object_settle(bytes, size);
-    tj_file_unmap(bytes, size);
-    return TJ_OK;
-}
-
-static tj_status check_file(tj_object *object, size_t size, tj_error *error)
-{
-    const void *bytes = tj_file_map(object->fd, size);
-    if (!bytes)
-        return tj_fail_no_memory(error);
-    tj_status status = tj_object_check(bytes, size, object, error);
-    tj_file_unmap(bytes, size);
-    return status;
-}
-
 /* Fixes the size of the file first and its contents before the check, so that other holders cannot change them. */
 tj_status tj_object_look(tj_object *object, tj_error *error)
 {
@@ -449,10 +424,23 @@ tj_status tj_object_look(tj_object *object, tj_error *error)
         return tj_fail(error, TJ_COMPILE_FAILED, "the compiler wrote no object");
     if (size > MOST_BYTES)
         return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is too large");
-    tj_status status = settle_file(object, size, error);
-    if (!status && !tj_file_fix_bytes(object->fd))
-        status = tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is still in use");
-    return status ? status : check_file(object, size, error);
+    void *writable = tj_file_map_to_write(object->fd, size);
+    if (writable) {
+        tj_object_settle(writable, size);
+        tj_file_unmap(writable, size);
+    } else if (
+        errno !=
+        EPERM) { /* if the file is already sealed, it was rewritten before, or it is refused */
+        return tj_fail_no_memory(error);
+    }
+    if (!tj_file_fix_bytes(object->fd))
+        return tj_fail(error, TJ_COMPILE_FAILED, "the compiler's object is still in use");
+    const void *bytes = tj_file_map(object->fd, size);
+    if (!bytes)
+        return tj_fail_no_memory(error);
+    tj_status status = tj_object_check(bytes, size, object, error);
+    tj_file_unmap(bytes, size);
+    return status;
 }
 
 /* Reads the header and finds the symbols. The caller closes it. */

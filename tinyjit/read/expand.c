@@ -242,15 +242,6 @@ static void expand_list(expansion *whole, const tj_tokens *from, size_t start, s
     clear_run(&inner);
 }
 
-static tj_tokens *expanded_argument(run *this, arguments *given, size_t k)
-{
-    argument *wanted = &given->items[k];
-    if (!wanted->is_full)
-        expand_list(this->whole, &given->all, wanted->start, wanted->end, &wanted->full);
-    wanted->is_full = true;
-    return &wanted->full;
-}
-
 /* ---- bodies -------------------------------------------------------------------------- */
 
 /* A macro body that is being expanded. */
@@ -323,12 +314,17 @@ static void add_argument(filling *this, size_t k, bool pasted)
     static const tj_tokens none = {0};
     const tj_tokens *from = &none;
     size_t start = 0, end = 0;
-    if (k < this->given->count && pasted) {
+    argument *wanted = k < this->given->count ? &this->given->items[k] : NULL;
+    if (wanted && pasted) {
         from = &this->given->all;
-        start = this->given->items[k].start;
-        end = this->given->items[k].end;
-    } else if (k < this->given->count) {
-        from = expanded_argument(this->run, this->given, k);
+        start = wanted->start;
+        end = wanted->end;
+    } else if (wanted) {
+        if (!wanted->is_full)
+            expand_list(this->run->whole, &this->given->all, wanted->start, wanted->end,
+                        &wanted->full);
+        wanted->is_full = true;
+        from = &wanted->full;
         end = from->count;
     }
     size_t count = this->made.count;

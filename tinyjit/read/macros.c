@@ -50,15 +50,6 @@ static bool set_name(tj_macros *this, const tj_token *name, const tj_macro *new)
     return item;
 }
 
-static tj_macro *find(const tj_macros *this, const tj_token *token)
-{
-    unsigned look = look_of(token->text, token->length);
-    if (!(this->filter[look / 64] >> look % 64 & 1))
-        return NULL;
-    const tj_map_item *item = tj_map_find(&this->map, token->text, token->length, "", 0);
-    return item ? (tj_macro *)item->address : NULL;
-}
-
 /* ---- definitions --------------------------------------------------------------- */
 
 bool tj_macros_define(tj_macros *this, const char *text, size_t length, const tj_token *name,
@@ -80,18 +71,6 @@ bool tj_macros_define(tj_macros *this, const char *text, size_t length, const tj
     return set_name(this, name, new);
 }
 
-/* Reads "(a, b, c...)": parameters and commas alternate. */
-static void read_parameters(tj_macro *this)
-{
-    size_t close = 2;
-    while (close < this->tokens.count && !tj_token_at(&this->tokens, close, ")"))
-        close++;
-    this->is_function = true;
-    this->takes_rest = tj_token_at(&this->tokens, close - 1, "...");
-    this->nparameters = (close - 1) / 2;
-    this->body = close + 1;
-}
-
 /* Reads the macro's text if that is not done yet. Returns false if out of memory. */
 static bool prepare(tj_macro *this)
 {
@@ -102,14 +81,25 @@ static bool prepare(tj_macro *this)
         return false;
     }
     this->body = 1;
-    if (tj_token_at(&this->tokens, 1, "(") && !this->tokens.items[1].spaced)
-        read_parameters(this);
+    if (!tj_token_at(&this->tokens, 1, "(") || this->tokens.items[1].spaced)
+        return true;
+    size_t close = 2; /* "(a, b, c...)": parameters and commas alternate */
+    while (close < this->tokens.count && !tj_token_at(&this->tokens, close, ")"))
+        close++;
+    this->is_function = true;
+    this->takes_rest = tj_token_at(&this->tokens, close - 1, "...");
+    this->nparameters = (close - 1) / 2;
+    this->body = close + 1;
     return true;
 }
 
 tj_macro *tj_macros_find(tj_macros *macros, const tj_token *name, bool *fine)
 {
-    tj_macro *found = find(macros, name);
+    unsigned look = look_of(name->text, name->length);
+    if (!(macros->filter[look / 64] >> look % 64 & 1))
+        return NULL;
+    const tj_map_item *item = tj_map_find(&macros->map, name->text, name->length, "", 0);
+    tj_macro *found = item ? (tj_macro *)item->address : NULL;
     *fine &= !found || prepare(found);
     return *fine ? found : NULL;
 }

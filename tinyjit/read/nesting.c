@@ -116,14 +116,6 @@ static void end_expression(open_bracket *this)
     this->ended = true;
 }
 
-static bool is_open(const measure *this, char bracket)
-{
-    bool found = false;
-    for (size_t i = 1; i < this->levels.count && !found; i++)
-        found = this->levels.items[i].bracket == bracket;
-    return found;
-}
-
 static const char *fault_of_opening(const open_bracket *this)
 {
     return this->token->made ? "this macro opens a bracket that is not closed"
@@ -139,7 +131,10 @@ static const char *fault_of_closing(measure *this, char opening, const tj_token 
         return NULL;
     if (this->levels.count > 1 && (this->levels.loose || inner->bracket == opening))
         return NULL;
-    if (this->levels.count == 1 || (opening != '{' && !is_open(this, opening)))
+    bool open = opening == '{' && this->levels.count > 1;
+    for (size_t i = 1; i < this->levels.count && !open; i++)
+        open = this->levels.items[i].bracket == opening;
+    if (!open)
         return token->made ? "this macro closes a bracket that nothing opened"
                            : "'%.*s' closes nothing";
     if (token->made)
@@ -288,16 +283,6 @@ static const char *read_token(measure *this, const tj_tokens *tokens, size_t i)
     return fault;
 }
 
-static void check_end(const measure *this, tj_fault *fault)
-{
-    const open_bracket *open = &this->levels.items[this->levels.count - 1];
-    if (this->levels.count == 1 || this->levels.loose || this->is_expression)
-        return;
-    fault->text = fault_of_opening(open);
-    fault->start = open->token->start;
-    fault->end = open->token->end;
-}
-
 static void read_tokens(measure *this, const tj_tokens *tokens, tj_fault *fault)
 {
     for (size_t i = 0; i < tokens->count && !this->failed && !fault->text; i++) {
@@ -311,8 +296,11 @@ static void read_tokens(measure *this, const tj_tokens *tokens, tj_fault *fault)
         fault->start = token->start;
         fault->end = token->end;
     }
-    if (!this->failed && !fault->text)
-        check_end(this, fault);
+    if (this->failed || fault->text || this->levels.count == 1 || this->levels.loose ||
+        this->is_expression)
+        return;
+    const open_bracket *open = top_of(this);
+    *fault = (tj_fault){fault_of_opening(open), open->token->start, open->token->end};
 }
 
 bool tj_nesting_check(const tj_tokens *tokens, bool is_expression, tj_fault *fault)

@@ -396,17 +396,6 @@ static void mark_ranges(tj_operands *this, void (*mark)(tj_operands *this))
     }
 }
 
-static bool read_text(tj_operands *this, const char *text, size_t length)
-{
-    if (!tj_tokens_read(&this->tokens, text, length))
-        return false;
-    this->end = this->tokens.count;
-    this->marks = tj_alloc_zeroed(this->tokens.count + 1, sizeof *this->marks);
-    this->failed = !this->marks;
-    read_names(this);
-    return !this->failed;
-}
-
 static void write_text(const tj_operands *this, const char *text, size_t length,
                        const char *opening, bool replaces, tj_text *out)
 {
@@ -434,7 +423,12 @@ void tj_operands_rewrite(const char *text, bool (*is_concerned)(const tj_operand
 {
     tj_operands this = {0};
     size_t length = strlen(text);
-    bool complete = read_text(&this, text, length);
+    this.failed = !tj_tokens_read(&this.tokens, text, length);
+    this.end = this.tokens.count;
+    this.marks = tj_alloc_zeroed(this.tokens.count + 1, sizeof *this.marks);
+    this.failed |= !this.marks;
+    read_names(&this);
+    bool complete = !this.failed;
     if (complete && (!is_concerned || is_concerned(&this)))
         mark_ranges(&this, mark);
     if (complete)

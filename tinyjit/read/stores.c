@@ -292,13 +292,17 @@ static void look_for_declaration(reader *this, size_t i)
 
 /* ---- stores -------------------------------------------------------------------------- */
 
-/* Handles "item__X().real = value", and "(float)item__X()", which libtcc treats as the bits of a struct. */
-static void look_for_parts(reader *this, size_t i)
+/* Handles "item__X() = value", "item__X().real = value", and "(float)item__X()", which libtcc treats as the bits of a
+ * struct. */
+static void look_for_item(reader *this, size_t i)
 {
     const tj_token *token = &this->tokens.items[i];
+    const char *type = declared_type(this, "ctype__", token->text + 6, token->length - 6);
     const tj_map_item *item =
         tj_map_find(&this->parts, "ctype__", 7, token->text + 6, token->length - 6);
     size_t behind = mate(this, i + 1) + 1;
+    if (type && behind <= this->tokens.count && is(this, behind, "="))
+        note(this, behind + 1, type, i);
     if (!item || behind > this->tokens.count)
         return;
     const tj_token *before = i > 2 ? &this->tokens.items[i - 2] : NULL; /* "(float)" */
@@ -309,16 +313,6 @@ static void look_for_parts(reader *this, size_t i)
         note(this, behind + 3, item->address, i);
     else if (!member && cast)
         note(this, i, item->address, i);
-}
-
-static void look_for_item(reader *this, size_t i)
-{
-    const tj_token *token = &this->tokens.items[i];
-    const char *type = declared_type(this, "ctype__", token->text + 6, token->length - 6);
-    size_t behind = mate(this, i + 1);
-    if (type && behind < this->tokens.count && is(this, behind + 1, "="))
-        note(this, behind + 2, type, i);
-    look_for_parts(this, i);
 }
 
 /* Handles "name = value", "name[i] = value" and "*name = value". */

@@ -100,22 +100,16 @@ static const row rows[] = {
     {"while", TJ_STATEMENT},
 };
 
-/* Like strcmp(), for a name that is not NUL-terminated. */
-static int compare(const char *name, size_t length, const char *word)
-{
-    int order = strncmp(name, word, length);
-    return order ? order : -(word[length] != '\0');
-}
-
 tj_word tj_word_of(const char *name, size_t length)
 {
     size_t low = 0, high = sizeof rows / sizeof *rows;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = compare(name, length, rows[middle].word);
-        if (!order)
+        const char *word = rows[middle].word;
+        int order = strncmp(name, word, length); /* the name is not NUL-terminated */
+        if (!order && !word[length])
             return rows[middle].kind;
-        if (order < 0)
+        if (order <= 0)
             high = middle;
         else
             low = middle + 1;

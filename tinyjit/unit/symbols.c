@@ -103,7 +103,9 @@ const void *tj_libm_symbol(const char *name)
     return open_libm() ? tj_shared_object_symbol(open_libm(), name) : NULL;
 }
 
-const void *tj_process_symbol(const char *name, bool again)
+/* Returns the address of a name in the loaded process, or NULL. `again`: asks the loader even if an earlier look-up
+ * failed. Compile lock held. */
+static const void *process_symbol(const char *name, bool again)
 {
     const tj_map_item *item = tj_map_get(&known, name);
     if (item && (item->address || !again))
@@ -201,7 +203,7 @@ static const void *library_symbol(const tj_environment *environment, const char 
         if (!needed)
             needed = address;
     }
-    const void *global = needed ? tj_process_symbol(name, false) : NULL;
+    const void *global = needed ? process_symbol(name, false) : NULL;
     return global ? global : needed;
 }
 
@@ -209,13 +211,13 @@ static const void *library_symbol(const tj_environment *environment, const char 
 static const void *other_symbol(const tj_environment *environment, const char *name, bool again)
 {
     if (!strncmp(name, TJ_HIDDEN_PREFIX, strlen(TJ_HIDDEN_PREFIX)))
-        return tj_process_symbol(name + strlen(TJ_HIDDEN_PREFIX), again);
+        return process_symbol(name + strlen(TJ_HIDDEN_PREFIX), again);
     if (environment->own_mathematics && tj_mathematical_function(name, strlen(name)))
         name += strlen("cwj_");
     const void *address = source_symbol(environment, name);
     if (!address)
         address = library_symbol(environment, name);
-    return address ? address : tj_process_symbol(name, again);
+    return address ? address : process_symbol(name, again);
 }
 
 bool tj_environment_brings(const tj_environment *environment, const char *name)
@@ -300,6 +302,6 @@ bool tj_environment_speaks(const tj_environment *environment, const tj_symbol *s
             return true;
     for (size_t i = 0; i < environment->nlibraries; i++)
         if (tj_shared_object_symbol(environment->libraries[i], symbol->name) == symbol->address)
-            return tj_process_symbol(symbol->name, false) != symbol->address; /* e.g. libm's */
+            return process_symbol(symbol->name, false) != symbol->address; /* e.g. libm's */
     return false;
 }

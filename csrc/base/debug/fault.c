@@ -120,13 +120,6 @@ find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
     }
 }
 
-/* Returns true for signals that this thread's code caused, or that another thread of the process sends. */
-static bool
-is_own(int number, const siginfo_t *info)
-{
-    return tj_signal_is_ours(info) || (number != SIGABRT && info->si_code > 0);
-}
-
 /* Fills the fault. Returns false if the code cannot be left by a jump. */
 static bool
 take_fault(guard *this, int number, const siginfo_t *info, const ucontext_t *context)
@@ -169,7 +162,9 @@ enum {
 static bool
 on_fault(int number, siginfo_t *info, void *context)
 {
-    if (inside != NULL && is_own(number, info) && take_fault(inside, number, info, context)) {
+    /* This thread's code caused the signal, or another thread of the process sends it. */
+    bool own = tj_signal_is_ours(info) || (number != SIGABRT && info->si_code > 0);
+    if (inside != NULL && own && take_fault(inside, number, info, context)) {
         siglongjmp(inside->place, 1);
     }
     return false;
@@ -200,20 +195,14 @@ cwj_guard_set_depth(const int *(*depth)(void))
     depth_in_python = depth;
 }
 
-/* Installs the stack for signal handlers. Returns false if handlers stay on the normal stack. */
-static bool
-use_handlers_stack(const cwj_room *room, stack_t *before)
-{
-    stack_t own = {.ss_sp = room->of_handlers, .ss_size = room->handlers};
-    return room->map != NULL && sigaltstack(&own, before) == 0;
-}
-
 static void
 begin(guard *this)
 {
     this->thread = PyGILState_GetThisThreadState();
     this->held = this->thread != NULL && cwj_current_state() == this->thread;
-    this->switched = inside == NULL && use_handlers_stack(this->room, &this->stack);
+    stack_t own = {.ss_sp = this->room->of_handlers, .ss_size = this->room->handlers};
+    this->switched =
+        inside == NULL && this->room->map != NULL && sigaltstack(&own, &this->stack) == 0;
     this->outer = inside;
     this->entered = depth_in_python();
     this->entered_before = *this->entered;

@@ -25,17 +25,6 @@ cwj_guarded_lines(tj_lines **lines, tj_environment *environment, const char *tex
     return 0;
 }
 
-/* Finds the line of the instruction, or else of the innermost call that has one. */
-static bool
-find_place(const cwj_fault *fault, tj_messages *place)
-{
-    bool found = tj_lines_find(fault->at, false, place);
-    for (int i = 0; i < fault->nreturns && !found; i++) {
-        found = tj_lines_find(fault->returns[i], true, place);
-    }
-    return found;
-}
-
 /* Returns the result of as_user or, if that is None, the text of the line if it is known. New reference. */
 static PyObject *
 text_of(const tj_message *found, PyObject *as_user)
@@ -56,7 +45,11 @@ cwj_place_text(const cwj_fault *fault, PyObject *as_user, PyObject **place)
     tj_messages found = {0};
     PyObject *words = NULL;
     *place = NULL;
-    if (find_place(fault, &found)) {
+    bool known = tj_lines_find(fault->at, false, &found);
+    for (int i = 0; i < fault->nreturns && !known; i++) { /* the innermost call that has a line */
+        known = tj_lines_find(fault->returns[i], true, &found);
+    }
+    if (known) {
         const tj_message *line = &found.items[0];
         PyObject *text = text_of(line, as_user);
         PyObject *both =
@@ -76,20 +69,15 @@ cwj_place_text(const cwj_fault *fault, PyObject *as_user, PyObject **place)
 
 /* ---- words ------------------------------------------------------------------------------- */
 
-/* Returns the file name, without folder, of the library that contains an address; NULL: none. */
-static const char *
-library_of(const void *address)
-{
-    const char *file = tj_loaded_from(address), *slash = file != NULL ? strrchr(file, '/') : NULL;
-    return slash != NULL ? slash + 1 : file;
-}
-
-/* Returns the name of the library in which the fault occurred, if its state may now be inconsistent; or NULL. */
+/* Returns the file name, without folder, of the library in which the fault occurred, if its state may now be
+ * inconsistent; or NULL. */
 static const char *
 inside_of_what(const cwj_fault *fault)
 {
     bool harmless = fault->deep || (fault->raised && !fault->aborted);
-    return harmless ? NULL : library_of(fault->at);
+    const char *file = harmless ? NULL : tj_loaded_from(fault->at);
+    const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+    return slash != NULL ? slash + 1 : file;
 }
 
 /* Returns the description of the array at the address: a new reference, or NULL; None if it is not an array. */

@@ -47,24 +47,18 @@ header_of(const void *data)
 
 /* ---- the allocator --------------------------------------------------------------------- */
 
-static void
-keep_fenced(const cwj_fence *fence)
-{
-    cwj_fence *oldest = &newest[turn++ % FENCED];
-    if (oldest->map != NULL) {
-        cwj_fence_open_sides(oldest);
-        write_header(oldest);
-    }
-    *oldest = *fence;
-}
-
 static void *
 allocate(const bool *beyond, size_t size, int byte)
 {
     cwj_fence fence = {0};
     size_t behind = *beyond ? 8 : 0;
     if (cwj_fence_open(&fence, true, sizeof(header), size, behind, false)) {
-        keep_fenced(&fence);
+        cwj_fence *oldest = &newest[turn++ % FENCED];
+        if (oldest->map != NULL) {
+            cwj_fence_open_sides(oldest);
+            write_header(oldest);
+        }
+        *oldest = fence;
     } else if (!cwj_fence_open(&fence, false, sizeof(header), size, behind, false)) {
         return NULL;
     }
@@ -183,23 +177,18 @@ cwj_zones_damaged(const void *data, ptrdiff_t *offset)
 
 /* ---- checking the array -------------------------------------------------------------------- */
 
-/* Returns the bytes of a number; 0: too few to decide, or not a number. */
-static npy_intp
-size_of_number(PyArrayObject *array)
-{
-    int type = PyArray_TYPE(array);
-    npy_intp size = PyArray_ITEMSIZE(array) / (PyTypeNum_ISCOMPLEX(type) ? 2 : 1);
-    return (PyTypeNum_ISNUMBER(type) || PyTypeNum_ISDATETIME(type)) && size >= 4 ? size : 0;
-}
-
 bool
 cwj_zones_unwritten(PyArrayObject *array, npy_intp *offset)
 {
     const unsigned char *data = PyArray_DATA(array);
-    npy_intp size = size_of_number(array), bytes = PyArray_NBYTES(array);
+    int type = PyArray_TYPE(array);
+    npy_intp size = PyArray_ITEMSIZE(array) / (PyTypeNum_ISCOMPLEX(type) ? 2 : 1);
+    npy_intp bytes = PyArray_NBYTES(array);
+    /* Fewer bytes are too few to decide. */
+    bool decides = size >= 4 && (PyTypeNum_ISNUMBER(type) || PyTypeNum_ISDATETIME(type));
     unsigned char fresh[sizeof(npy_longdouble)];
     memset(fresh, NEW_BYTE, sizeof(fresh));
-    for (npy_intp at = 0; size != 0 && at < bytes; at += size) {
+    for (npy_intp at = 0; decides && at < bytes; at += size) {
         if (memcmp(data + at, fresh, (size_t)size) == 0) {
             *offset = at;
             return true;
