@@ -32,21 +32,15 @@ static const kind kinds[] = {
     {0xff20f000, 0x64201000, true},  /* SVE: by one element */
 };
 
-static bool is_fused(uint32_t instruction, bool calls_fma)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if ((instruction & kinds[i].mask) == kinds[i].bits && (kinds[i].is_complex || !calls_fma))
-            return true;
-    return false;
-}
-
 bool tj_aarch64_fuses(const unsigned char *code, size_t size, bool calls_fma)
 {
     uint32_t instruction;
-    for (size_t at = 0; at + sizeof instruction <= size; at += sizeof instruction) {
+    bool found = false;
+    for (size_t at = 0; at + sizeof instruction <= size && !found; at += sizeof instruction) {
         memcpy(&instruction, code + at, sizeof instruction);
-        if (is_fused(instruction, calls_fma))
-            return true;
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+            found |= (instruction & kinds[i].mask) == kinds[i].bits &&
+                     (kinds[i].is_complex || !calls_fma);
     }
-    return false;
+    return found;
 }

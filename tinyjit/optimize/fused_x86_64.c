@@ -46,14 +46,6 @@ static bool is_fused(const unsigned char *code, bool calls_fma)
            is_fused_opcode(code[4], calls_fma);
 }
 
-static bool may_fuse(const unsigned char *code, size_t size, bool calls_fma)
-{
-    for (size_t i = 0; i + 5 <= size; i++)
-        if ((code[i] == VEX3 || code[i] == EVEX) && is_fused(code + i, calls_fma))
-            return true;
-    return false;
-}
-
 /* ---- search by instructions ---------------------------------------------- */
 
 /* One instruction: the facts that determine its length. */
@@ -202,9 +194,10 @@ size_t tj_x86_64_length(const unsigned char *code, size_t size)
 
 bool tj_x86_64_fuses(const unsigned char *code, size_t size, bool calls_fma)
 {
-    if (!may_fuse(code, size, calls_fma))
-        return false;
-    while (size > 0) {
+    bool may_fuse = false;
+    for (size_t i = 0; i + 5 <= size && !may_fuse; i++)
+        may_fuse = (code[i] == VEX3 || code[i] == EVEX) && is_fused(code + i, calls_fma);
+    while (may_fuse && size > 0) {
         size_t length = tj_x86_64_length(code, size);
         if (length == 0 || (size >= 5 && is_fused(code, calls_fma)))
             return true;

@@ -288,23 +288,14 @@ static void read_goto(walk *this)
     }
 }
 
-static void read_failure(walk *this)
-{
-    int block = failure_code(this);
-    if (!block) {
-        judge(this, MEDDLES, 0);
-        return;
-    }
-    judge(this, FAILS, block);
-    this->at += 6;
-    end_statement(this);
-}
-
 static void read_own_name(walk *this, bool starts)
 {
     const tj_token *token = &this->tokens->items[this->at];
-    if (tj_token_is(token, "failure")) {
-        read_failure(this);
+    int block = tj_token_is(token, "failure") ? failure_code(this) : 0;
+    if (block) {
+        judge(this, FAILS, block);
+        this->at += 6;
+        end_statement(this);
     } else if (is_reserved(token)) {
         judge(this, MEDDLES, 0);
     } else if (starts && tj_token_at(this->tokens, this->at + 1, ":")) {

@@ -243,33 +243,21 @@ static void clear_attempt(attempt *this)
 
 /* ---- two attempts --------------------------------------------------------- */
 
-/* Reports the place in the text where the limit was reached, if libtcc gave it. */
-static tj_status tell_place(const tj_messages *messages, tj_error *error)
-{
-    const tj_message *last = messages->count ? &messages->items[messages->count - 1] : NULL;
-    if (!error || !last || !last->line)
-        return TJ_TOO_LARGE;
-    return tj_fail(error, TJ_TOO_LARGE, "%s, at %s line %d",
-                   error->text ? error->text : error->brief, last->file, last->line);
-}
-
-static tj_status judge(const attempt *this, tj_error *error)
-{
-    tj_status status = tj_state_judge(this->state, error);
-    if (status == TJ_TOO_LARGE)
-        return tell_place(&this->diagnosis.messages, error);
-    if (!status)
-        status = tj_diagnosis_judge(&this->diagnosis, this->relocated, error);
-    return status;
-}
-
 static tj_status try_once(attempt *this, tj_error *error)
 {
     this->state = tj_state_new();
     static const tj_task task = {run_attempt, tj_state_on_abort};
     if (!this->state || !tj_run_on_big_stack(&task, this))
         return tj_fail_no_memory(error);
-    return judge(this, error);
+    tj_status status = tj_state_judge(this->state, error);
+    const tj_messages *said = &this->diagnosis.messages;
+    const tj_message *last = said->count ? &said->items[said->count - 1] : NULL;
+    if (!status)
+        return tj_diagnosis_judge(&this->diagnosis, this->relocated, error);
+    if (status == TJ_TOO_LARGE && error && last && last->line) /* where the limit was reached */
+        tj_fail(error, TJ_TOO_LARGE, "%s, at %s line %d", error->text ? error->text : error->brief,
+                last->file, last->line);
+    return status;
 }
 
 /* Returns true if a file that the text includes names one of gcc's builtins. */
@@ -612,23 +600,19 @@ char *tj_backend_ask(const char *text)
     return answer;
 }
 
-/* Reads libtcc's version: __TINYC__ is 928 for 0.9.28. */
-static void read_version(char *text, size_t size)
-{
-    char *answer = tj_backend_ask("#define SPELLED(x) #x\n#define SPELL(x) SPELLED(x)\n"
-                                  "const char answer[] = SPELL(__TINYC__);\n");
-    int version = answer ? atoi(answer) : 0;
-    if (version)
-        snprintf(text, size, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
-    tj_free(answer);
-}
-
 const char *tj_backend_version(void)
 {
     static char version[32];
     tj_compile_lock();
-    if (!version[0])
-        read_version(version, sizeof version);
+    char *answer = version[0]
+                       ? NULL
+                       : tj_backend_ask("#define SPELLED(x) #x\n#define SPELL(x) SPELLED(x)\n"
+                                        "const char answer[] = SPELL(__TINYC__);\n");
+    int known = answer ? atoi(answer) : 0; /* __TINYC__ is 928 for 0.9.28 */
+    if (known)
+        snprintf(version, sizeof version, "%d.%d.%d", known / 10000, known / 100 % 100,
+                 known % 100);
+    tj_free(answer);
     tj_compile_unlock();
     return version[0] ? version : NULL;
 }

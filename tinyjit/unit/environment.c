@@ -127,17 +127,6 @@ static tj_piece piece_of(const tj_environment *environment, size_t i)
                       source->text.length - source->start};
 }
 
-static tj_status scan_source(const tj_environment *environment, size_t i, tj_names *names,
-                             tj_messages *messages, tj_error *error)
-{
-    tj_piece piece = piece_of(environment, i);
-    tj_status status = tj_scan_check(environment, &piece, false, messages);
-    if (!status && !tj_names_collect(names, piece.text, piece.length))
-        status = TJ_NO_MEMORY;
-    return status ? tj_fail(error, status, "source file '%s': see the messages", piece.file)
-                  : TJ_OK;
-}
-
 /* Stores absolute paths of the C files, in case the process changes its folder. */
 static bool keep_paths(tj_environment *environment)
 {
@@ -185,8 +174,14 @@ static tj_status add_sources(tj_environment *environment, const tj_piece *given,
     for (size_t i = 0; i < count && !status; i++) {
         status =
             take_source(&texts[i], environment->sources.items[i], given ? &given[i] : NULL, error);
-        if (!status)
-            status = scan_source(environment, i, names, messages, error);
+        if (status)
+            break;
+        tj_piece piece = piece_of(environment, i);
+        status = tj_scan_check(environment, &piece, false, messages);
+        if (!status && !tj_names_collect(names, piece.text, piece.length))
+            status = TJ_NO_MEMORY;
+        if (status)
+            tj_fail(error, status, "source file '%s': see the messages", piece.file);
     }
     if (!status)
         status =

@@ -114,22 +114,11 @@ static bool locate(void *context, const tj_graph_text *text)
     return true;
 }
 
-static tj_status compile(tj_environment *environment, const tj_graph *graph, const char *text,
-                         tj_unit **unit, tj_messages *messages, tj_error *error)
-{
-    tj_names *names = tj_names_new();
-    bool fine = names && tj_graph_each_text(graph, collect_names, names) &&
-                tj_names_collect(names, implied, sizeof implied - 1);
-    tj_status status = fine ? tj_compile(environment, text, names, unit, messages, error)
-                            : tj_fail_no_memory(error);
-    tj_names_free(names);
-    return status;
-}
-
 tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj_unit **unit,
                           char **source, tj_messages *messages, tj_error *error)
 {
     tj_text text = {0}, file = {0};
+    tj_names *names = NULL;
     *unit = NULL;
     if (source)
         *source = NULL;
@@ -140,11 +129,14 @@ tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj
         return status;
     }
     tj_text_printf(&file, "<cwrapjit %s generated>", graph->name);
-    if (file.failed || tj_emit_graph(graph, &text)) {
+    names = tj_names_new();
+    if (file.failed || tj_emit_graph(graph, &text) || !names ||
+        !tj_graph_each_text(graph, collect_names, names) ||
+        !tj_names_collect(names, implied, sizeof implied - 1)) {
         status = tj_fail_no_memory(error);
         goto done;
     }
-    status = compile(environment, graph, text.data, unit, messages, error);
+    status = tj_compile(environment, text.data, names, unit, messages, error);
     tj_graph_each_text(graph, locate, messages);
     tj_messages_locate(messages, &(tj_piece){file.data, text.data, text.length});
     tj_messages_locate_lines(messages, text.data, text.length); /* texts may contain texts */
@@ -155,6 +147,7 @@ tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj
         text = (tj_text){0};
     }
 done:
+    tj_names_free(names);
     tj_text_clear(&text);
     tj_text_clear(&file);
     return status;

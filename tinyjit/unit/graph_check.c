@@ -119,17 +119,6 @@ static tj_status check_header(const char *header, tj_error *error)
                           "the header '%s' is neither a name in <> nor one in \"\"", header);
 }
 
-/* Checks everything except texts. */
-static tj_status check_frame(const tj_graph *graph, tj_error *error)
-{
-    tj_status status = TJ_OK;
-    for (int i = 0; i < graph->nheaders && !status; i++)
-        status = check_header(graph->headers[i], error);
-    for (int i = 0; i < graph->nsteps && !status; i++)
-        status = check_size(graph, &graph->steps[i], error);
-    return status;
-}
-
 /* Tells the scanner that there are headers, whose contents are unknown. */
 static bool include_headers(checker *this, const tj_graph *graph)
 {
@@ -149,7 +138,11 @@ tj_status tj_graph_check(const tj_environment *environment, const tj_graph *grap
 {
     checker this = {.messages = messages};
     size_t before = messages->count;
-    tj_status status = check_frame(graph, error);
+    tj_status status = TJ_OK;
+    for (int i = 0; i < graph->nheaders && !status; i++)
+        status = check_header(graph->headers[i], error);
+    for (int i = 0; i < graph->nsteps && !status; i++)
+        status = check_size(graph, &graph->steps[i], error);
     if (status)
         return status;
     this.scanner = tj_scanner_new(environment, true, NULL, messages);

@@ -8,18 +8,6 @@
 #include "emit/emit.h"
 #include "read/tokens.h"
 
-static void add_hint(tj_message *message, const tj_text *hint)
-{
-    tj_text text = {0};
-    tj_text_printf(&text, "%s (%s)", message->text, hint->data ? hint->data : "");
-    if (hint->failed || text.failed) {
-        tj_text_clear(&text);
-        return;
-    }
-    tj_free(message->text);
-    message->text = text.data;
-}
-
 /* Names the header of a function of complex numbers or float16. */
 static bool hint_header(const tj_message *message, tj_text *hint)
 {
@@ -115,9 +103,15 @@ static bool hint_macro(const tj_message *message, const tj_piece *piece, tj_text
 
 void tj_message_hint(tj_message *message, const tj_piece *piece)
 {
-    tj_text hint = {0};
+    tj_text hint = {0}, text = {0};
     if (hint_header(message, &hint) || hint_last_semicolon(message, piece, &hint) ||
         hint_semicolon(message, piece, &hint) || hint_macro(message, piece, &hint))
-        add_hint(message, &hint);
+        tj_text_printf(&text, "%s (%s)", message->text, hint.data);
+    if (text.length && !hint.failed && !text.failed) {
+        tj_free(message->text);
+        message->text = text.data;
+        text = (tj_text){0};
+    }
     tj_text_clear(&hint);
+    tj_text_clear(&text);
 }

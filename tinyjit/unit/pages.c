@@ -97,16 +97,6 @@ static chunk *add_chunk(size_t pages)
     return made;
 }
 
-static void drop_chunk(chunk **link)
-{
-    chunk *old = *link;
-    *link = old->next;
-    set_range((uintptr_t)old->memory, 0, 0);
-    tj_space_free(old->memory, old->pages * tj_page_size());
-    tj_live_add(TJ_LIVE_MAPPINGS, -1);
-    tj_free(old);
-}
-
 static void mark(chunk *one, size_t first, size_t pages, bool used)
 {
     memset(one->in_use + first, used, pages);
@@ -169,16 +159,20 @@ static chunk **find_chunk(const char *memory)
 
 void tj_pages_free(void *memory, size_t size)
 {
-    chunk **link = find_chunk(memory);
+    chunk **link = find_chunk(memory), *old = *link;
     tj_live_add(TJ_LIVE_CODE_PAGES, -(ptrdiff_t)count_pages(size));
-    if ((*link)->pages == CHUNK_PAGES) {
+    if (old->pages == CHUNK_PAGES) {
         tj_space_set(memory, count_pages(size) * tj_page_size(), TJ_SPACE_DATA);
-        mark(*link, (size_t)((char *)memory - (*link)->memory) / tj_page_size(), count_pages(size),
+        mark(old, (size_t)((char *)memory - old->memory) / tj_page_size(), count_pages(size),
              false);
-        if ((*link)->used || !chunks->next)
+        if (old->used || !chunks->next)
             return; /* one chunk stays, for the next function */
     }
-    drop_chunk(link);
+    *link = old->next;
+    set_range((uintptr_t)old->memory, 0, 0);
+    tj_space_free(old->memory, old->pages * tj_page_size());
+    tj_live_add(TJ_LIVE_MAPPINGS, -1);
+    tj_free(old);
 }
 
 /* ---- the unused end --------------------------------------------------------- */
