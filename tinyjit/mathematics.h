@@ -158,12 +158,16 @@ typedef union {
 
 #define CWJ_BITS_OF_POWER(n) ((1023LL + (n)) << 52) /* of 2^n */
 
-/* Requires 2 <= |n| <= CWJ_LARGEST_POWER. Intermediate results have twice the digits, so the result is rounded once,
+/* Requires 0 < |n| <= CWJ_LARGEST_POWER. Intermediate results have twice the digits, so the result is rounded once,
  * except for results below DBL_MIN. Large and small numbers are first scaled towards 1 by powers of 2, and the result
  * is scaled back. If the result overflows or underflows by far, or x is 0, infinite or NaN, plain products give it with
  * the right flags. */
 static inline __attribute__((unused)) double cwj_whole_power(double x, int n)
 {
+    if (n == 1 || n == 2)
+        return n == 1 ? x : x * x;
+    if (n == -1)
+        return 1 / x;
     int k = n < 0 ? -n : n;
     int e = 540 / k;
     /* Bits, as comparisons of numbers would raise a flag for NaN; masks, as compilers make no vectors of branches. */
@@ -185,7 +189,7 @@ static inline __attribute__((unused)) double cwj_whole_power(double x, int n)
 
 CWJ_INLINE float cwj_whole_powerf(float x, int n)
 {
-    return (float)cwj_plain_power(n < 0 ? 1 / (double)x : x, n < 0 ? -n : n);
+    return n == 1 ? x : (float)cwj_plain_power(n < 0 ? 1 / (double)x : x, n < 0 ? -n : n);
 }
 
 /* sqrt alone is wrong: pow(-0.0, 0.5) is 0.0, and pow(-INFINITY, 0.5) is INFINITY. gcc would compare with infinity by
@@ -201,31 +205,29 @@ CWJ_INLINE float cwj_whole_powerf(float x, int n)
         return cwj_quick_pow##suffix(x, y);                                           \
     }
 #endif
-#define CWJ_POW(type, suffix)                                                                     \
-    CWJ_INLINE type cwj_half_power##suffix(type x)                                                \
-    {                                                                                             \
-        return sqrt##suffix(x * 0.5f == x ? fabs##suffix(x) : x);                                 \
-    }                                                                                             \
-    CWJ_INLINE type cwj_quick_pow##suffix(type x, type y)                                         \
-    {                                                                                             \
-        if (__builtin_islessequal(fabs##suffix(y), CWJ_LARGEST_POWER)) {                          \
-            int n = (int)y;                                                                       \
-            if (n == y)                                                                           \
-                return n == 0    ? 1                                                              \
-                       : n == 1  ? x                                                              \
-                       : n == 2  ? x * x                                                          \
-                       : n == -1 ? 1 / x                                                          \
-                                 : cwj_whole_power##suffix(x, n);                                 \
-            if (y == 0.5f)                                                                        \
-                return cwj_half_power##suffix(x);                                                 \
-        }                                                                                         \
-        return pow##suffix(x, y);                                                                 \
-    }                                                                                             \
-    CWJ_ANY_POW(type, suffix)                                                                     \
-    /* Both branches give the same numbers; inlined only if most of the text is then removed. */  \
-    CWJ_INLINE type cwj_pow##suffix(type x, type y)                                               \
-    {                                                                                             \
-        return __builtin_constant_p(y) ? cwj_quick_pow##suffix(x, y) : cwj_any_pow##suffix(x, y); \
+#define CWJ_POW(type, suffix)                                                                      \
+    CWJ_INLINE type cwj_half_power##suffix(type x)                                                 \
+    {                                                                                              \
+        return sqrt##suffix(x * 0.5f == x ? fabs##suffix(x) : x);                                  \
+    }                                                                                              \
+    CWJ_INLINE type cwj_quick_pow##suffix(type x, type y)                                          \
+    {                                                                                              \
+        if (__builtin_islessequal(fabs##suffix(y), CWJ_LARGEST_POWER)) {                           \
+            int n = (int)y;                                                                        \
+            if (n == y)                                                                            \
+                return n == 0 ? 1 : cwj_whole_power##suffix(x, n);                                 \
+            if (y == 0.5f)                                                                         \
+                return cwj_half_power##suffix(x);                                                  \
+        }                                                                                          \
+        return pow##suffix(x, y);                                                                  \
+    }                                                                                              \
+    CWJ_ANY_POW(type, suffix)                                                                      \
+    /* Both branches give the same numbers; inlined only if most of the text is then removed. */   \
+    CWJ_INLINE type cwj_pow##suffix(type x, type y)                                                \
+    {                                                                                              \
+        return !__builtin_constant_p(y) ? cwj_any_pow##suffix(x, y)                                \
+               : y == 2                 ? x * x /* in modules, gcc does not take whole_power in */ \
+                                        : cwj_quick_pow##suffix(x, y);                             \
     }
 CWJ_POW(double, )
 CWJ_POW(float, f)

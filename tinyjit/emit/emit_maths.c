@@ -67,7 +67,8 @@ static bool uses(const tj_tokens *tokens, const char *name)
             continue;
         size_t before = i > 0 ? i - 1 : tokens->count;
         bool returned = tj_token_at(tokens, before, "return");
-        bool other = tj_token_among(tokens, before, ". -> double float void"); /* or it is declared */
+        bool other =
+            tj_token_among(tokens, before, ". -> double float void"); /* or it is declared */
         called |= (tj_token_in(tokens, i + 1, "(") && !other) || tj_token_at(tokens, i + 1, "##");
         value |= tj_token_in(tokens, i + 1, "),;:}") &&
                  (tj_token_in(tokens, before, "(,=&?:{") || returned);
@@ -168,11 +169,12 @@ static void emit_function(size_t i, tj_text *text)
                        "static inline %s cwj_math_%s%s(%s x, %s y)\n{\nreturn tjv_%s(x, y);\n}\n",
                        type, is_power(i) ? "any_" : "", name, type, type, name);
     if (is_power(i))
-        tj_text_printf(
-            text,
-            "TJV_INLINE %s cwj_math_%s(%s x, %s y)\n{\nreturn __builtin_constant_p(y) && "
-            "tjv_%s_is_whole(y) ? cwj_quick_%s(x, y) : cwj_math_any_%s(x, y);\n}\n",
-            type, name, type, type, name, name, name);
+        tj_text_printf(text,
+                       "TJV_INLINE %s cwj_math_%s(%s x, %s y)\n{\n"
+                       "if (__builtin_constant_p(y) && y == 2)\nreturn x * x;\n"
+                       "return __builtin_constant_p(y) && "
+                       "tjv_%s_is_whole(y) ? cwj_quick_%s(x, y) : cwj_math_any_%s(x, y);\n}\n",
+                       type, name, type, type, name, name, name);
 }
 
 /* Emits macros with the usual names (on), or ends them; mathematics.h has a macro for pow, too. */
