@@ -91,20 +91,6 @@ cwj_raise_text(const char *file, const char *message)
 
 /* ---- by status --------------------------------------------------------- */
 
-static void
-raise_no_memory(const char *who)
-{
-    size_t most = tj_mappings_used_up();
-    if (most != 0) {
-        cwj_refuse(who, PyExc_MemoryError,
-                   "this process has as many memory mappings as the system allows "
-                   "(vm.max_map_count is %zu)",
-                   most);
-    } else {
-        PyErr_NoMemory();
-    }
-}
-
 void
 cwj_raise(const char *who, const tj_error *error, const tj_messages *messages)
 {
@@ -112,9 +98,17 @@ cwj_raise(const char *who, const tj_error *error, const tj_messages *messages)
     if (text == NULL) {
         text = "failed for an unknown reason";
     }
+    size_t most = error->status == TJ_NO_MEMORY ? tj_mappings_used_up() : 0;
     switch (error->status) {
     case TJ_NO_MEMORY:
-        raise_no_memory(who);
+        if (most == 0) {
+            PyErr_NoMemory();
+            return;
+        }
+        cwj_refuse(who, PyExc_MemoryError,
+                   "this process has as many memory mappings as the system allows "
+                   "(vm.max_map_count is %zu)",
+                   most);
         return;
     case TJ_TOO_LARGE:
         cwj_refuse(who, PyExc_MemoryError,

@@ -172,27 +172,21 @@ look_at_deadline(cwj_thread *thread, unsigned long long now)
     return now + AGAIN_NS;
 }
 
-static void
-note_presses(unsigned long long now)
+/* Looks at all threads. Returns when to look again, at the latest. *calls: changes with each call. */
+static unsigned long long
+look(unsigned long long now, unsigned long long *calls, bool *busy)
 {
+    unsigned long long next = now + LOOK_NS;
     unsigned pressed = __atomic_load_n(&watch.pressed, __ATOMIC_ACQUIRE),
              more = pressed - watch.seen;
+    *calls = 0;
+    *busy = false;
     if (more > 0) {
         bool again = watch.due != 0 && now <= watch.met + FORGET_NS;
         watch.due = again || more > 1 ? now : now + patience_ns;
         watch.met = now;
         watch.seen = pressed;
     }
-}
-
-/* Looks at all threads. Returns when to look again, at the latest. *calls: changes with each call. */
-static unsigned long long
-look(unsigned long long now, unsigned long long *calls, bool *busy)
-{
-    unsigned long long next = now + LOOK_NS;
-    *calls = 0;
-    *busy = false;
-    note_presses(now);
     bool none = __atomic_load_n(&cwj_deadlines, __ATOMIC_RELAXED) == 0;
     for (cwj_thread *each = watch.threads; each != NULL; each = each->next) {
         each->deadline =
@@ -287,26 +281,18 @@ cwj_leave_init(void)
     return deadline_blocks != NULL;
 }
 
-/* Returns a cwj_thread that no thread uses, or NULL. */
-static cwj_thread *
-find_unused(void)
-{
-    cwj_thread *each = watch.threads;
-    while (each != NULL && each->alive) {
-        each = each->next;
-    }
-    if (each == NULL && (each = PyMem_RawCalloc(1, sizeof(*each))) != NULL) {
-        each->next = watch.threads;
-        __atomic_store_n(&watch.threads, each, __ATOMIC_RELEASE);
-    }
-    return each;
-}
-
 /* Starts to watch this thread. */
 static cwj_thread *
 begin_thread(void)
 {
-    cwj_thread *thread = find_unused();
+    cwj_thread *thread = watch.threads;
+    while (thread != NULL && thread->alive) {
+        thread = thread->next;
+    }
+    if (thread == NULL && (thread = PyMem_RawCalloc(1, sizeof(*thread))) != NULL) {
+        thread->next = watch.threads;
+        __atomic_store_n(&watch.threads, thread, __ATOMIC_RELEASE);
+    }
     if (thread == NULL || pthread_setspecific(watch.key, thread) != 0) {
         return NULL;
     }

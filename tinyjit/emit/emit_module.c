@@ -196,19 +196,6 @@ static void emit_mathematics(const char *header, tj_text *text)
     tj_text_puts(text, tj_extremes());
 }
 
-/* Emits other names for those functions of <math.h> that the header defines itself, and adds all that it defines. */
-static void emit_own_names(const char *header, tj_names *defined, tj_text *text)
-{
-    if (header && !tj_defined_collect(header, defined))
-        text->failed = true;
-    const char *name;
-    tj_compile_lock();
-    for (size_t at = 0; (name = tj_names_next(defined, &at));)
-        if (tj_libm_symbol(name))
-            tj_text_printf(text, "#undef %s\n#define %s cwj_own_%s\n", name, name, name);
-    tj_compile_unlock();
-}
-
 /* Returns true if the module's header includes it. */
 static bool is_asked(int nspecs, const tj_spec *const *specs, int header)
 {
@@ -237,32 +224,25 @@ static void emit_number_helpers(int nspecs, const tj_spec *const *specs, bool in
     }
 }
 
-/* Hides divisors from gcc on the same lines, because users compile with other flags, including Python's -fwrapv. */
-static void hide_divisors(tj_text *text, size_t start)
-{
-    tj_text written = {0};
-    if (text->failed)
-        return;
-    tj_divisors_write(text->data + start, &written);
-    text->length = start;
-    tj_text_add(text, written.data, written.length);
-    text->failed |= written.failed;
-    tj_text_clear(&written);
-}
-
 tj_status tj_emit_module(const tj_environment *environment, const char *name, const char *doc,
                          const char *comment, const char *call_path, const tj_maths_piece *maths,
                          int nspecs, const tj_spec *const *specs, const char *const *docs,
                          tj_text *text)
 {
-    const char *header = nspecs > 0 ? specs[0]->header.text : NULL;
+    const char *header = nspecs > 0 ? specs[0]->header.text : NULL, *own_name;
     bool includes = header && strstr(header, "include"); /* a macro may name values */
     tj_names *defined = tj_names_new();
     tj_status status = TJ_OK;
-    tj_text file = {0}, own = {0};
+    tj_text file = {0}, own = {0}, written = {0};
     if (!defined)
         return TJ_NO_MEMORY;
-    emit_own_names(header, defined, &own);
+    own.failed = header && !tj_defined_collect(header, defined);
+    tj_compile_lock();
+    for (size_t at = 0; (own_name = tj_names_next(defined, &at));)
+        if (tj_libm_symbol(own_name)) /* the header itself defines this function of <math.h> */
+            tj_text_printf(&own, "#undef %s\n#define %s cwj_own_%s\n", own_name, own_name,
+                           own_name);
+    tj_compile_unlock();
     uint64_t set = tj_maths_find(environment, nspecs, specs, defined, &own.failed);
     tj_text_printf(&file, "%s.c", name);
     emit_comment(comment, text);
@@ -289,7 +269,13 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
         tj_emit_maths_switch(specs[i], set, true, text);
         emit_wrapper(specs[i], text);
     }
-    hide_divisors(text, start);
+    /* Hides divisors from gcc on the same lines, because users compile with other flags, including Python's -fwrapv. */
+    if (!text->failed) {
+        tj_divisors_write(text->data + start, &written);
+        text->length = start;
+        tj_text_add(text, written.data, written.length);
+        text->failed |= written.failed;
+    }
     emit_methods(nspecs, specs, docs, text);
     emit_exec(nspecs, specs, text);
     emit_init(name, doc, text);
@@ -297,5 +283,6 @@ tj_status tj_emit_module(const tj_environment *environment, const char *name, co
     tj_names_free(defined);
     tj_text_clear(&file);
     tj_text_clear(&own);
+    tj_text_clear(&written);
     return status;
 }

@@ -209,25 +209,21 @@ static tj_status end(tj_emitter *this)
     return this->out->failed ? TJ_NO_MEMORY : TJ_OK;
 }
 
-/* Adds a check that an included file defines none of these words as macros. */
-static void add_guard(const tj_spec *spec, tj_text *guard)
-{
-    tj_text_puts(guard, "#if " TJ_OUR_WORDS);
-    for (const char *const *prefix = tj_value_prefixes; *prefix; prefix++)
-        for (int k = 0; k < spec->noperands; k++)
-            tj_text_printf(guard, " || defined %s%s", *prefix, spec->operands[k].name);
-    tj_text_puts(guard, "\n#error a file that is included makes a macro of a word of C, or of "
-                        "generated code, which changes the code around it\n#endif\n");
-}
-
+/* Emits the header, and a check that an included file defines none of our words as macros. */
 static void emit_header(tj_emitter *this)
 {
     const tj_piece *header = &this->spec->header;
     tj_text guard = {0};
     if (!header->length)
         return;
-    if (tj_bytes_hold(header->text, header->length, "include \""))
-        add_guard(this->spec, &guard);
+    if (tj_bytes_hold(header->text, header->length, "include \"")) {
+        tj_text_puts(&guard, "#if " TJ_OUR_WORDS);
+        for (const char *const *prefix = tj_value_prefixes; *prefix; prefix++)
+            for (int k = 0; k < this->spec->noperands; k++)
+                tj_text_printf(&guard, " || defined %s%s", *prefix, this->spec->operands[k].name);
+        tj_text_puts(&guard, "\n#error a file that is included makes a macro of a word of C, or of "
+                             "generated code, which changes the code around it\n#endif\n");
+    }
     tj_text_puts(this->out, "/* ---- header ---- */\n\n");
     tj_emit_piece(this, header, guard.data ? guard.data : "");
     tj_text_puts(this->out, "\n");

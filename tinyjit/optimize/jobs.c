@@ -421,21 +421,16 @@ static bool enqueue(tj_job *job)
 
 /* ---- the public functions ------------------------------------------------------ */
 
-static void destroy_orphans(void)
-{
-    lock();
-    tj_job *job = pool.orphans;
-    pool.orphans = NULL;
-    unlock();
-    for (tj_job *next; job; job = next) {
-        next = job->next;
-        destroy(job);
-    }
-}
-
 tj_job *tj_job_new(tj_environment *environment, const char *text, const tj_job_options *options)
 {
-    destroy_orphans();
+    lock();
+    tj_job *orphan = pool.orphans;
+    pool.orphans = NULL;
+    unlock();
+    for (tj_job *next; orphan; orphan = next) {
+        next = orphan->next;
+        destroy(orphan);
+    }
     tj_job *job = tj_alloc_zeroed(1, sizeof *job);
     if (!job)
         return NULL;

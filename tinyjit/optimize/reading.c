@@ -127,10 +127,13 @@ const char *tj_backend_macros(void)
     return macros;
 }
 
-static void put_attributes(tj_text *text)
+/* Marks the text as a system header, because compilers do not warn there about redefined macros of theirs. */
+void tj_reading_write(bool as_libtcc, tj_text *text)
 {
-    tj_text_puts(text, attributes);
-    for (size_t i = 0; i < 2 * (sizeof passed_over / sizeof *passed_over); i++) {
+    const char *macros = as_libtcc ? tj_backend_macros() : "";
+    tj_text_printf(text, "# 1 \"<libtcc>\" 3\n%s%s%s", front, macros ? macros : "",
+                   as_libtcc ? attributes : "");
+    for (size_t i = 0; as_libtcc && i < 2 * (sizeof passed_over / sizeof *passed_over); i++) {
         const char *name = passed_over[i / 2], *bars = i % 2 ? "__" : "";
         int length = (int)strcspn(name, "(");
         tj_text_printf(
@@ -139,15 +142,6 @@ static void put_attributes(tj_text *text)
             "attribute '%.*s'\\\"\")\n",
             bars, length, name, bars, name + length, length, name);
     }
-}
-
-/* Marks the text as a system header, because compilers do not warn there about redefined macros of theirs. */
-void tj_reading_write(bool as_libtcc, tj_text *text)
-{
-    const char *macros = as_libtcc ? tj_backend_macros() : "";
-    tj_text_printf(text, "# 1 \"<libtcc>\" 3\n%s%s", front, macros ? macros : "");
-    if (as_libtcc)
-        put_attributes(text);
     tj_text_puts(text, "# 1 \"<cwrapjit>\"\n");
     text->failed |= !macros;
 }

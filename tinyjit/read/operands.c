@@ -36,29 +36,6 @@ size_t tj_operands_mate(const tj_operands *this, size_t i)
     return other < this->tokens.count ? other : i;
 }
 
-/* Sets the mates in the range. */
-static void pair(tj_operands *this)
-{
-    size_t *mates = this->tokens.mates, none = this->tokens.count, open = none;
-    for (size_t i = this->begin; i < this->end; i++) {
-        mates[i] = none;
-        if (tj_operands_in(this, i, "([{")) {
-            mates[i] = open;
-            open = i;
-        } else if (tj_operands_in(this, i, ")]}") && open < none) {
-            size_t around = mates[open];
-            mates[i] = open;
-            mates[open] = i;
-            open = around;
-        }
-    }
-    while (open < none) {
-        size_t around = mates[open];
-        mates[open] = none;
-        open = around;
-    }
-}
-
 enum {
     MOST_PARAMETERS = 200 /* tokens of a macro's list; with more, any name may be a parameter */
 };
@@ -362,7 +339,7 @@ static void mark_range(tj_operands *this, size_t begin, size_t end, void (*mark)
     this->hashes = false;
     for (size_t i = begin; i < end && this->is_body; i++)
         this->hashes |= tj_operands_any(this, i, "# ##");
-    pair(this);
+    tj_tokens_pair_range(&this->tokens, begin, end);
     mark(this);
     for (size_t i = begin; i < end && !this->is_body; i++) {
         this->depth += tj_operands_in(this, i, "{");

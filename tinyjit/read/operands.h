@@ -15,7 +15,7 @@ typedef struct tj_mark {
 } tj_mark;
 
 typedef struct tj_operands {
-    tj_tokens tokens; /* owned; mates are set for brackets in the range, and `count` for others */
+    tj_tokens tokens; /* owned; the brackets in the range have mates there, or `count` */
     tj_mark *marks; /* owned: one per token */
     tj_map types; /* owned: the type names that the text defines */
     tj_map macros; /* owned: macros with operators outside brackets */

@@ -389,32 +389,27 @@ static void take_brackets(reader *this, size_t i)
     }
 }
 
-static void keep_store(reader *this, size_t i)
-{
-    const beginning *from = &this->starts[i];
-    const tj_token *items = this->tokens.items, *name = &items[from->name];
-    tj_stores *stores = this->stores;
-    if (!tj_grow(&stores->items, stores->count, &stores->capacity, sizeof *stores->items)) {
-        this->failed = true;
-        return;
-    }
-    stores->items[stores->count++] = (tj_store){.start = this->start + items[i].start,
-                                                .end = this->start + items[from->end - 1].end,
-                                                .name = this->start + name->start,
-                                                .name_length = name->end - name->start,
-                                                .type = from->type};
-}
-
 static void keep_stores(reader *this)
 {
     size_t ends[MOST_OPEN], open = 0;
+    tj_stores *stores = this->stores;
     for (size_t i = 0; i < this->tokens.count && !this->failed; i++) {
+        const beginning *from = &this->starts[i];
+        const tj_token *items = this->tokens.items, *name = &items[from->name];
         while (open && ends[open - 1] <= i)
             open--;
-        if (!this->starts[i].type || open == MOST_OPEN)
+        if (!from->type || open == MOST_OPEN)
             continue;
-        ends[open++] = this->starts[i].end;
-        keep_store(this, i);
+        ends[open++] = from->end;
+        this->failed =
+            !tj_grow(&stores->items, stores->count, &stores->capacity, sizeof *stores->items);
+        if (!this->failed)
+            stores->items[stores->count++] =
+                (tj_store){.start = this->start + items[i].start,
+                           .end = this->start + items[from->end - 1].end,
+                           .name = this->start + name->start,
+                           .name_length = name->end - name->start,
+                           .type = from->type};
     }
 }
 

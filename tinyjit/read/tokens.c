@@ -44,15 +44,12 @@ bool tj_tokens_list(tj_tokens *this, const char *text, size_t length)
 }
 
 /* Until a bracket is closed, its mate is the next outer open bracket. */
-bool tj_tokens_pair(tj_tokens *this)
+void tj_tokens_pair_range(tj_tokens *this, size_t begin, size_t end)
 {
-    this->mates = tj_alloc_zeroed(this->count + 1, sizeof *this->mates);
-    if (!this->mates)
-        return false;
     size_t open = this->count;
-    for (size_t i = 0; i < this->count; i++) {
+    for (size_t i = begin; i < end; i++) {
         if (tj_token_directs(this, i)) {
-            for (size_t end = tj_tokens_behind_line(this, i); i < end; i++)
+            for (size_t behind = tj_tokens_behind_line(this, i); i < behind; i++)
                 this->mates[i] = i;
             i--;
         } else if (tj_token_in(this, i, "([{")) {
@@ -71,7 +68,14 @@ bool tj_tokens_pair(tj_tokens *this)
         this->mates[open] = this->count;
         open = around;
     }
-    return true;
+}
+
+bool tj_tokens_pair(tj_tokens *this)
+{
+    this->mates = tj_alloc_zeroed(this->count + 1, sizeof *this->mates);
+    if (this->mates)
+        tj_tokens_pair_range(this, 0, this->count);
+    return this->mates;
 }
 
 bool tj_tokens_read(tj_tokens *tokens, const char *text, size_t length)

@@ -30,6 +30,8 @@ bool tj_tokens_add(tj_tokens *tokens, const tj_token *token);
 void tj_tokens_clear(tj_tokens *tokens);
 /* Sets the mates, which must not be set yet. Returns false if out of memory. */
 bool tj_tokens_pair(tj_tokens *tokens);
+/* Sets the mates of the brackets among the tokens [begin, end), as if there were no others. */
+void tj_tokens_pair_range(tj_tokens *tokens, size_t begin, size_t end);
 
 /* Returns true if token i exists and has this spelling. */
 static inline bool tj_token_at(const tj_tokens *tokens, size_t i, const char *spelling)

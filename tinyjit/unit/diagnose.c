@@ -119,14 +119,9 @@ static bool says_nothing(const char *text)
 
 static bool gives_wrong_numbers(const char *text)
 {
-    static const char *const warnings[] = {
-        "function might return no value", "read-only location",         "incompatible pointer type",
-        "makes pointer from integer",     "makes integer from pointer", NULL,
-    };
-    for (size_t i = 0; warnings[i]; i++)
-        if (has(text, warnings[i]))
-            return true;
-    return false;
+    return has(text, "function might return no value") || has(text, "read-only location") ||
+           has(text, "incompatible pointer type") || has(text, "makes pointer from integer") ||
+           has(text, "makes integer from pointer");
 }
 
 static bool is_quiet(const tj_diagnosis *diagnosis, const parts *found)

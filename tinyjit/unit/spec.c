@@ -158,19 +158,6 @@ static const absence *find_absence(const absence *absences, const tj_token *toke
     return NULL;
 }
 
-static void refuse_name(const tj_piece *piece, const tj_token *token, const absence *absent,
-                        const char *operand, tj_messages *messages)
-{
-    tj_text reason = {0};
-    tj_text_printf(&reason, absent->reason, operand);
-    if (reason.failed)
-        messages->failed = true;
-    else
-        tj_messages_add_at(messages, piece, token->start, token->end, "'%.*s' %s",
-                           (int)token->length, token->text, reason.data);
-    tj_text_clear(&reason);
-}
-
 /* Returns true if C sees the numbers of an operand or of a field, but cannot recognise NaT. */
 static bool has_times(const tj_spec *spec, const tj_type *types)
 {
@@ -198,9 +185,16 @@ static bool has_absent_name(const tj_spec *spec, const tj_piece *piece, const ab
             bool raw = types && !types[k].ctype;
             const absence *absent =
                 find_absence(raw ? not_in_raw_slice : absences, &token, operand);
-            if (absent)
-                refuse_name(piece, &token, absent, operand, messages);
             found = absent != NULL;
+            if (!found)
+                continue;
+            tj_text reason = {0};
+            tj_text_printf(&reason, absent->reason, operand);
+            if (!reason.failed)
+                tj_messages_add_at(messages, piece, token.start, token.end, "'%.*s' %s",
+                                   (int)token.length, token.text, reason.data);
+            messages->failed |= reason.failed;
+            tj_text_clear(&reason);
         }
         if (times && token.kind == TJ_TOKEN_NAME && !found &&
             tj_word_among(token.text, token.length, "npy_maximum npy_minimum npy_amax npy_amin")) {

@@ -81,17 +81,6 @@ find_hosts(struct dl_phdr_info *info, size_t Py_UNUSED(size), void *Py_UNUSED(co
     return 0;
 }
 
-static bool
-is_hosts(const void *address)
-{
-    for (int h = 0; h < NHOSTS; h++) {
-        if ((uintptr_t)address >= hosts[h].first && (uintptr_t)address < hosts[h].behind) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Collects the return addresses of the calls that led to the fault. *foreign becomes true if Python's code is among
  * them. libc's backtrace() finds the frames of libraries, but not those of libtcc's code. Two words of the stack are
  * therefore added: its top, the return address of a call to an address without code; and the word next to the saved
@@ -110,7 +99,10 @@ find_returns(cwj_fault *fault, const ucontext_t *context, bool *foreign)
     }
     for (; i < count; i++) {
         fault->returns[fault->nreturns++] = frames[i];
-        *foreign |= is_hosts(frames[i]);
+        uintptr_t frame = (uintptr_t)frames[i];
+        for (int h = 0; h < NHOSTS; h++) {
+            *foreign |= frame >= hosts[h].first && frame < hosts[h].behind;
+        }
     }
     if (!fault->deep) {
         fault->returns[fault->nreturns++] = *sp;

@@ -47,13 +47,6 @@ stack_size(void)
     return HAS_STACK ? round_up(size) : 0;
 }
 
-static size_t
-handlers_size(void)
-{
-    const size_t ours = 65536; /* other handlers, such as faulthandler's, may run on it */
-    return round_up(ours + (size_t)getauxval(AT_MINSIGSTKSZ));
-}
-
 /* ---- mapping ------------------------------------------------------------------------------- */
 
 /* The size before the record, which is aligned like the room. */
@@ -72,7 +65,9 @@ unmap(void *map, size_t size)
 static cwj_room *
 map_room(size_t record, size_t below, size_t above)
 {
-    size_t stack = stack_size(), handlers = handlers_size(), head = round_up(HEAD + record);
+    const size_t ours = 65536; /* other handlers, such as faulthandler's, may run on it */
+    size_t handlers = round_up(ours + (size_t)getauxval(AT_MINSIGSTKSZ));
+    size_t stack = stack_size(), head = round_up(HEAD + record);
     size_t whole = below + stack + above + head + handlers;
     char *map = mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED) {
@@ -106,14 +101,6 @@ unmap_room(void *room)
     unmap(((cwj_room *)room)->map, ((cwj_room *)room)->mapped);
 }
 
-static cwj_room *
-make_room(size_t record)
-{
-    const size_t below = 4096 * megabyte, above = 16 * megabyte; /* address space only */
-    cwj_room *room = HAS_STACK ? map_room(record, below, above) : NULL;
-    return room != NULL ? room : map_room(record, round_up(1), round_up(1));
-}
-
 /* ---- rooms of threads ------------------------------------------------------------------------ */
 
 static pthread_key_t key;
@@ -133,7 +120,9 @@ cwj_room_enter(size_t record)
     cwj_room *room = has_key ? pthread_getspecific(key) : NULL;
     bool first = room == NULL;
     if (first || room->taken) {
-        room = make_room(record);
+        const size_t below = 4096 * megabyte, above = 16 * megabyte; /* address space only */
+        room = HAS_STACK ? map_room(record, below, above) : NULL;
+        room = room != NULL ? room : map_room(record, round_up(1), round_up(1));
     }
     if (room != NULL) {
         room->keeps |= first && has_key && pthread_setspecific(key, room) == 0;
