@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-_OURS = np.ndarray.__array_ufunc__
+_OURS: Any = np.ndarray.__array_ufunc__
 _LAST = "put the axes of a slice last, with np.moveaxis()"
 # What to do without keywords of ufuncs (all are in bind.c).
 _WORDS = {
