@@ -378,8 +378,11 @@ static tj_status compile_with(const unit_text *this, size_t count, tj_unit **uni
                               tj_messages *messages, tj_error *error)
 {
     tj_text whole = {0};
-    if (this->text && !this->checks)
-        tj_text_printf(&whole, FIRST_MARKERS "%s\n", tj_prelude());
+    if (this->text && !this->checks) {
+        tj_text_puts(&whole, FIRST_MARKERS);
+        tj_text_puts(&whole, tj_prelude()); /* printf() is slow for a text of this length */
+        tj_text_puts(&whole, "\n");
+    }
     if (this->text)
         put_text(this->text, &this->stores, count, &whole);
     if (this->text && !this->checks)
