@@ -78,14 +78,15 @@ _OF_STRUCTS = (
 )
 
 
-_PATH = re.compile(r"\s*([\w./~ -]+\.(?:c|h|cc|cpp|cxx|hpp|txt))\s*", re.ASCII)
+_PATH = re.compile(r"[\w./~ -]+\.(?:c|h|cc|cpp|cxx|hpp|txt)", re.ASCII)
 
 
 def path_hint(text: str) -> str:
     """Returns the start of a hint if a text is not C, but the path of a file with it; else ""."""
-    path = _PATH.fullmatch(text)
-    hint = "wanted C text, not a path: read it, pathlib.Path(%r).read_text()"
-    return "" if path is None else hint % path[1]
+    path = text.strip()
+    if _PATH.fullmatch(path) is None:  # found in linear time: texts may have a line of megabytes
+        return ""
+    return f"wanted C text, not a path: read it, pathlib.Path({path!r}).read_text()"
 
 
 def _name(text: str, before: str) -> str:
