@@ -149,8 +149,8 @@ def test_options(session: Session, tmp_path: pathlib.Path) -> None:
 @pytest.mark.row("U02")
 def test_fastmath_and_threads_reach_the_functions(session: Session) -> None:
     compiler()
-    session.good("%%cwrapjit --fastmath\ndouble f(double x) { return pow(x, 1.7); }")
-    session.good("%cwrapjit double g(double x) { return pow(x, 1.7); }")
+    session.good("%%cwrapjit --fastmath\ndouble f(double x) { return x > 0 ? exp(x) : 1; }")
+    session.good("%cwrapjit double g(double x) { return x > 0 ? exp(x) : 1; }")
     loops = [session.names[name].explain().loops[-1]["vectorized"] for name in "fg"]
     assert loops == [True, False]
     session.good(
