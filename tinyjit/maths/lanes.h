@@ -168,8 +168,7 @@ TJV_INLINE tjv_double tjv_widen(tjv_float x, int part)
     return (tjv_double)_mm256_cvtps_pd(part ? _mm256_extractf128_ps((__m256)x, 1)
                                             : _mm256_castps256_ps128((__m256)x));
 #elif defined(__SSE2__) && TJV_LANES == 2
-    return (tjv_double)_mm_cvtps_pd(
-        (__m128)(part ? __builtin_shuffle(x, (tjv_int){2, 3, 2, 3}) : x));
+    return (tjv_double)_mm_cvtps_pd(part ? _mm_movehl_ps((__m128)x, (__m128)x) : (__m128)x);
 #else
     return __builtin_convertvector(((tjv_halves){x}).parts[part], tjv_double);
 #endif
