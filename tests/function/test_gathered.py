@@ -151,6 +151,8 @@ def test_any_layout_in_and_out(to: Any) -> None:
     )
     rng, lengths = np.random.default_rng(8), [1, 2, 3, 4, 5, 7, 8, 9, 16, 41]
     kinds = [t for t in "bhefdFDg" if np.can_cast(t, to, "same_kind") and np.can_cast(to, t, "same_kind")]
+    if to is np.longdouble:
+        kinds.remove("e")  # NumPy rounds to it once on arm64, and twice on x86-64
     for turn in range(80):
         shape = (*rng.choice([1, 3, 30], rng.integers(0, 3)), *rng.choice(lengths, 2))
         given = some(np.dtype(to), int(np.prod(shape))).reshape(shape)
