@@ -250,17 +250,21 @@ def targets(results: dict[str, Any]) -> list[dict[str, Any]]:
             "cc tier: bound / cwrapjit, geometric mean", ">= 0.95", bound, bound >= 0.95 if hot else None
         ),
     ]
-    for name in ("numba", "numexpr"):
-        if name in waves:
-            ratio = waves[name] / waves[OWN]
-            rows.append(
-                common.target(
-                    f"exp(-x*x)*sin(y), fastmath: {name} / cwrapjit",
-                    ">= 5",
-                    ratio,
-                    ratio >= 5 if hot else None,
-                )
-            )
+    ratios_of_programs: list[tuple[str, float, float]] = [
+        (f"exp(-x*x)*sin(y): {name} / cwrapjit", 5, waves[name] / waves[OWN])
+        for name in ("numpy", "numba")
+        if name in waves
+    ]
+    for name in ("waves", "likelihood", "haversine", "black_scholes", "softmax"):
+        exact, fast = (results[f"{name}{end}"]["median_s"] for end in ("", "_fast"))
+        ratios_of_programs += [
+            (f"{name}: NumPy / cwrapjit", 1, exact["numpy"] / exact[OWN]),
+            (f"{name}: with fastmath / without", 0.5, fast[OWN] / exact[OWN]),
+        ]
+    rows += [
+        common.target(title, f">= {least}", ratio, ratio >= least if hot else None)
+        for title, least, ratio in ratios_of_programs
+    ]
     rows.append(
         common.target("tcc tier / bound without fast-math, geometric mean", "<= 7", first, first <= 7)
     )

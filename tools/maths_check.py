@@ -2,6 +2,7 @@
 
     python tools/maths_check.py                 all of it (an hour); writes docs/accuracy.md
     python tools/maths_check.py --quick         a thousandth of it, writes nothing
+    python tools/maths_check.py --times         the times alone, of all rows of docs/accuracy.md
     python tools/maths_check.py pow powf        only these functions, and their rows of docs/accuracy.md
 
 Random and structured arguments are compared with MPFR (Debian: libmpfr-dev), all floats with the function
@@ -219,9 +220,12 @@ def table(check: Check, times: dict[str, list[float]], best: str) -> str:
         if name not in check.names:
             text += re.search(rf"^\| `{name}` .*\n", before, re.M)[0]
             continue
-        error, where, count = check.worst[name]
-        arguments = "all" if count >= 2**32 else f"{count / 1e6:.0f} million"
-        text += f"| `{name}` | {error:.3f} | `{where}` | {arguments} | "
+        if name in check.worst:
+            error, where, count = check.worst[name]
+            arguments = "all" if count >= 2**32 else f"{count / 1e6:.0f} million"
+            text += f"| `{name}` | {error:.3f} | `{where}` | {arguments} | "
+        else:
+            text += re.search(rf"^\| `{name}` (\|[^|]*){{3}}\| ", before, re.M)[0]
         text += " | ".join(cell(each) for each in times[name]) + " |\n"
     return text
 
@@ -230,6 +234,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help="functions; none: all")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--times", action="store_true", help="the times alone; the table's errors stay")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if not set(options.names) <= set(NAMES):
@@ -242,7 +247,8 @@ def main() -> int:
         check.failures += same_bits(programs, names, 10_000 if options.quick else 1_000_000)
         check.special(programs)
         times = {} if options.quick else check.times(programs.get("one", programs[best]))
-        check.accuracy()
+        if not options.times:
+            check.accuracy()
         if not options.quick:
             (ROOT / "docs/accuracy.md").write_text(table(check, times, best))
     for name, (error, where, count) in check.worst.items():

@@ -60,6 +60,6 @@ def count(quick: bool, full: int) -> int:
 
 
 def everything() -> list[Workload]:
-    from workloads import elementwise, images, rows, vectors
+    from workloads import elementwise, images, programs, rows, vectors
 
-    return [*vectors.ALL, *elementwise.ALL, *rows.ALL, *images.ALL]
+    return [*vectors.ALL, *elementwise.ALL, *programs.ALL, *rows.ALL, *images.ALL]

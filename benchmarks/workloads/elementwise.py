@@ -1,4 +1,4 @@
-"""Elementwise arithmetic: contiguous, transposed, strided; trigonometry; complex products."""
+"""Elementwise arithmetic: contiguous, transposed, strided; complex products."""
 
 import numpy as np
 
@@ -40,41 +40,6 @@ void {name}(const {ctype}* restrict a, const {ctype}* restrict b, const {ctype}*
         tolerance=1e-6 if dtype is np.float32 else 1e-12,
     )
 
-
-# ---- trigonometry --------------------------------------------------------------------------------
-
-
-def waves_numpy(x, y, out):
-    sines = waves_numpy.scratch.setdefault(y.shape, np.empty_like(y))
-    np.multiply(x, x, out=out)
-    np.negative(out, out=out)
-    np.exp(out, out=out)
-    np.sin(y, out=sines)
-    np.multiply(out, sines, out=out)
-
-
-waves_numpy.scratch = {}
-
-WAVES = Workload(
-    name="waves",
-    title="exp(-x*x)*sin(y), 1e6 float64, fastmath",
-    inputs=lambda rng, quick: tuple(4 * rng.random(count(quick, 10**6)) - 2 for _ in range(2)),
-    out=like_first,
-    definition=definition(
-        PAIR, (), {np.float64: "item__output() = exp(-item__x()*item__x()) * sin(item__y()); return true;"}
-    ),
-    loop="""
-void waves(const double* restrict x, const double* restrict y, double* restrict out, ptrdiff_t n)
-{
-    for(ptrdiff_t i = 0; i < n; i++)
-        out[i] = exp(-x[i]*x[i]) * sin(y[i]);
-}""",
-    loop_arguments=lambda x, y, out: (x, y, out, len(x)),
-    numpy={"numpy": waves_numpy},
-    numba=Numba(lambda x, y: np.exp(-x * x) * np.sin(y), "float64(float64, float64)"),
-    numexpr="exp(-x*x) * sin(y)",
-    fastmath=True,
-)
 
 # ---- views ---------------------------------------------------------------------------------------
 
@@ -189,7 +154,6 @@ void complex_product(const void* restrict px, const void* restrict py, void* res
 ALL = [
     multiply_add("multiply_add", "double", np.float64, "float64"),
     multiply_add("multiply_addf", "float", np.float32, "float32"),
-    WAVES,
     TRANSPOSED,
     MIXED,
     STRIDED,
