@@ -101,7 +101,7 @@ take_quick_number(cwj_quick *quick, int k, const cwj_operand_decl *operand, cons
     return 1;
 }
 
-/* Takes the inputs. Numbers are taken only with the first type set, and beside an array. */
+/* Takes the inputs. Numbers are taken only with the first type set, and beside an array or if it is the only set. */
 static inline int
 take_quick_inputs(cwj_quick *quick, cwj_pass *pass, const cwj_runtime *runtime, int index,
                   PyObject *const *inputs, int flags)
@@ -125,7 +125,7 @@ take_quick_inputs(cwj_quick *quick, cwj_pass *pass, const cwj_runtime *runtime, 
             return 0;
         }
     }
-    return narrays > 0;
+    return narrays > 0 || (decl->ntypesets == 1 && ninputs > 0);
 }
 
 /* True if the slices of operands k and `other` are the same single elements. Neither operand has gaps. */
