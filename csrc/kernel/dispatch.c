@@ -60,12 +60,6 @@ typedef struct {
 static PyTypeObject *scalar_types[NPY_HALF + 1]; /* borrowed: NumPy never frees them */
 
 static int
-is_numeric(int type_num)
-{
-    return (type_num >= NPY_BOOL && type_num <= NPY_CLONGDOUBLE) || type_num == NPY_HALF;
-}
-
-static int
 key_of_scalar(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
@@ -452,13 +446,11 @@ dispatch_forget(PyObject *op, PyObject *Py_UNUSED(unused))
     Py_RETURN_NONE;
 }
 
-/* Python before 3.12 does not let subclasses inherit this flag. */
-static PyObject *
-dispatch_init_subclass(PyObject *cls, PyObject *Py_UNUSED(args))
+PyObject *
+cwj_inherit_vectorcall(PyObject *cls, PyObject *Py_UNUSED(args))
 {
     PyTypeObject *type = (PyTypeObject *)cls;
-    if (type->tp_call == PyVectorcall_Call &&
-        type->tp_vectorcall_offset == offsetof(dispatch_object, vectorcall)) {
+    if (type->tp_call == PyVectorcall_Call && type->tp_vectorcall_offset > 0) {
         type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
     }
     Py_RETURN_NONE;
@@ -474,7 +466,7 @@ static PyGetSetDef dispatch_getset[] = {
 static PyMethodDef dispatch_methods[] = {
     {"forget", dispatch_forget, METH_NOARGS,
      "forget($self, /)\n--\n\nLet go of all that resolve() returned: later calls ask again."},
-    {"__init_subclass__", (PyCFunction)(void (*)(void))dispatch_init_subclass,
+    {"__init_subclass__", (PyCFunction)(void (*)(void))cwj_inherit_vectorcall,
      METH_CLASS | METH_NOARGS, NULL},
     {"__reduce__", cwj_refuse_pickle, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -635,7 +627,9 @@ cwj_add_kernel_types(PyObject *extension)
     if (find_scalar_types() < 0) {
         return -1;
     }
-    return cwj_add_type(extension, &dispatch_spec, NULL) < 0
-               ? -1
-               : cwj_add_type(extension, &cwj_adapted_spec, NULL);
+    if (cwj_add_type(extension, &dispatch_spec, NULL) < 0 ||
+        cwj_add_type(extension, &cwj_shape_dispatch_spec, NULL) < 0) {
+        return -1;
+    }
+    return cwj_add_type(extension, &cwj_adapted_spec, NULL);
 }

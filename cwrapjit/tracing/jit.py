@@ -6,13 +6,13 @@ import array
 import functools
 import inspect
 import os
-import types
 from _thread import RLock
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
+from cwrapjit._cwrapjit import ShapeDispatch
 from cwrapjit.tracing import numpys as numpys  # gives traced values their operators and methods
 from cwrapjit.tracing.program import Program
 from cwrapjit.tracing.values import PYTHON_NUMBERS, Trace, Traced
@@ -28,9 +28,6 @@ MOST_KEYS = 4096  # combinations of shapes that are found at once
 # One lock, as traces may call other jitted functions. fork() waits for it.
 _lock = RLock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
-
-
-_PLAIN = (np.ndarray, *PYTHON_NUMBERS)
 
 
 class _Inline(Exception):
@@ -99,7 +96,7 @@ class _Plan:
         )
 
 
-class Jitted(Generic[P, R]):
+class Jitted(Generic[P, R], ShapeDispatch):
     """A function that jit() has made."""
 
     __wrapped__: Callable[P, R]
@@ -116,27 +113,23 @@ class Jitted(Generic[P, R]):
         kinds = {p.kind for p in self._parameters}
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self._arity = len(self._parameters) if kinds <= set(plain) else -1
-        self._defaults = tuple([p.default for p in self._parameters if p.default is not p.empty])
-        self._required = len(self._parameters) - len(self._defaults)
-        # By the types and shapes of plain arguments, by those of all, by pattern.
-        self._plain: dict[Any, Callable[..., Any]] = {}
-        self._quick: dict[Any, Program] = {}
-        self._plans: dict[Any, list[_Plan]] = {}
+        if self._arity >= 0:
+            defaults = [p.default for p in self._parameters if p.default is not p.empty]
+            super().__init__(tuple(self._static), tuple(defaults))
+        self._quick: dict[Any, Program] = {}  # by types and shapes
+        self._plans: dict[Any, list[_Plan]] = {}  # by pattern
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        values: Sequence[Any] = args
-        if not kwargs:
-            if self._required <= len(values) < self._arity:
-                values = (*args, *self._defaults[len(args) - self._required :])
-            key = tuple([(v.dtype, v.shape) if type(v) is np.ndarray else type(v) for v in values])
-            run = self._plain.get(key)
-            if run is not None:
-                plain: R = run(*values)
-                return plain
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    def _miss(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Does a call with arguments that ShapeDispatch has not seen, or does not look at."""
+        values: tuple[Any, ...] = args
         if kwargs or len(values) != self._arity:
             bound = self.__signature__.bind(*args, **kwargs)
             bound.apply_defaults()
-            values = list(bound.arguments.values())
+            values = tuple(bound.arguments.values())
         try:
             given = _Arguments(values, self._static)
         except _Inline:
@@ -148,6 +141,7 @@ class Jitted(Generic[P, R]):
             raise
         if program is None:
             program = self._find(given, values)
+        self._keep(values, given.leaves, program.run)
         result: R = program.run(*given.leaves)
         return result
 
@@ -163,15 +157,7 @@ class Jitted(Generic[P, R]):
                 plans.append(plan)
             if len(self._quick) >= MOST_KEYS:
                 self._quick.clear()
-                self._plain.clear()
             self._quick[given.key] = plan.program
-            if (
-                len(values) == self._arity
-                and all(type(v) in _PLAIN for v in values)
-                and not any(self._static)
-            ):
-                key = tuple([(v.dtype, v.shape) if type(v) is np.ndarray else type(v) for v in values])
-                self._plain[key] = plan.program.run
             return plan.program
 
     def _trace(self, values: Sequence[Any]) -> Program:
@@ -234,9 +220,6 @@ class Jitted(Generic[P, R]):
     def explain(self) -> str:
         """Returns the steps of each trace: kernels with what they read and write, and calls of NumPy."""
         return "\n".join(program.explanation for program in self._programs())
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> str:
         return self.__qualname__

@@ -14,7 +14,7 @@ import numpy as np
 
 from cwrapjit.tracing import ops
 from cwrapjit.tracing.plan import Group
-from cwrapjit.tracing.values import CONST, ELEMENT, EXPAND, REDUCE, Traced
+from cwrapjit.tracing.values import CONST, ELEMENT, EXPAND, NUMBER, REDUCE, Traced
 
 SMALL = 4096  # bytes that are kept on the stack
 LANES = 8  # accumulators of a sum
@@ -27,6 +27,11 @@ class Operand(NamedTuple):
     name: str
     value: Traced
     dims: str
+
+    @property
+    def number(self) -> Traced:
+        """The value before NumPy's rules have decided its type."""
+        return self.value._args[0] if self.value._kind == NUMBER else self.value
 
     @property
     def item(self) -> str:
@@ -45,6 +50,8 @@ class Text:
         self.of_rows = any(v._kind == REDUCE for v in group.values) or bool(group.rows and elements)
         self.elements = elements
         self.body = self._rows() if self.of_rows else self._elements()
+        # In the order of the function's arguments, so that a call may be the kernel's own.
+        self.operands = dict(sorted(self.operands.items(), key=lambda item: item[1].number.id))
 
     @property
     def signature(self) -> str:
