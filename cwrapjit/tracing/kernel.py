@@ -135,12 +135,20 @@ class Text:
         self.blocks: list[Traced] = []
         self.lent: dict[int, int] = {}
         kept: set[int] = set()
+        spare: dict[Any, list[int]] = {}  # results, by dtype, that no earlier pass writes
         needs: list[list[tuple[Traced, bool]]] = []
         for number in range(max(group.passes.values()), -1, -1):
+            for value in self.results:
+                if self._is_long(value) and group.passes[value.id] == number:
+                    spare.setdefault(value.dtype, []).append(value.id)
             wanted = {
                 v._args[0].id for v in group.values if v._kind == REDUCE and group.passes[v.id] == number
             }
-            wanted |= {v.id for v in self.elements if group.passes[v.id] == number and v.id in results | kept}
+            wanted |= {
+                v.id
+                for v in self.elements
+                if group.passes[v.id] == number and (v.id in results or v.id in kept)
+            }
             used: list[tuple[Traced, bool]] = []
             for value in reversed(self.elements):
                 if value.id not in wanted:
@@ -151,19 +159,13 @@ class Text:
                 if not is_kept:
                     wanted |= {arg.id for arg in value._args}
                 elif value.id not in results and value.id not in kept:
-                    self._keep(value, number)
                     kept.add(value.id)
+                    if spare.get(value.dtype):
+                        self.lent[value.id] = spare[value.dtype].pop()
+                    else:
+                        self.blocks.append(value)
             needs.append(used[::-1])
         return needs[::-1]
-
-    def _keep(self, value: Traced, last: int) -> None:
-        """Finds a place for a value that pass `last` is the last to read."""
-        for result in self.results:
-            is_later = self._is_long(result) and self.group.passes[result.id] >= last
-            if is_later and result.dtype == value.dtype and result.id not in self.lent.values():
-                self.lent[value.id] = result.id
-                return
-        self.blocks.append(value)
 
     def _place(self, value: Traced) -> str:
         if value.id in self.stored:

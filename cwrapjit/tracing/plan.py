@@ -7,12 +7,13 @@ the rows. What uses a row's numbers together with the row is a further pass over
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Container, Sequence
+from typing import Any, NamedTuple
 
-from cwrapjit.tracing.values import CALL, ELEMENT, EXPAND, FUSED, REDUCE, Traced
+from cwrapjit.tracing.values import CALL, CONST, ELEMENT, EXPAND, FUSED, REDUCE, Traced
 
 MAX_PASSES = 8  # over a row in one kernel; what comes later is another kernel
+MAX_OPERANDS = 500  # that a kernel reads, and that it writes: function() has a limit
 
 
 class Group(NamedTuple):
@@ -23,6 +24,17 @@ class Group(NamedTuple):
     values: list[Traced]
     rows: set[int]
     passes: dict[int, int]
+
+    def parts(self, results: list[Traced]) -> list[tuple[Group, list[Traced]]]:
+        """Returns groups for a limited number of results each."""
+        starts = range(0, len(results), MAX_OPERANDS)
+        chunks = [results[start : start + MAX_OPERANDS] for start in starts]
+        return [(self._needed(chunk) if len(chunks) > 1 else self, chunk) for chunk in chunks]
+
+    def _needed(self, results: list[Traced]) -> Group:
+        """Returns a group of what these results need."""
+        found = _live(results, {value.id for value in self.values})
+        return self._replace(values=found, passes={v.id: self.passes[v.id] for v in found})
 
 
 class Planner:
@@ -35,9 +47,12 @@ class Planner:
         self.space: dict[int, tuple[int, ...]] = {}
         self.rows: set[int] = set()
         self.passes: dict[int, int] = {}
+        self.reads: dict[Any, set[int]] = {}  # by level and space
+        self.is_cut = False
         for value in self.live:
             self._place(value)
-        self._sink()
+        if not self.is_cut:
+            self._sink()
         self.steps = self._steps()
 
     def _place(self, value: Traced) -> None:
@@ -56,6 +71,7 @@ class Planner:
                 level = max(level, self.level[source.id] + (source._kind in FUSED))
         self.level[value.id] = level
         if value._kind in FUSED:
+            self._limit_reads(value)
             self._set_pass(value)
 
     def _choose_space(self, value: Traced) -> None:
@@ -83,6 +99,18 @@ class Planner:
         else:
             fits = base is arg
         return base if fits else None
+
+    def _limit_reads(self, value: Traced) -> None:
+        """Moves a value to a later kernel if its own would read too much."""
+        args = [arg for arg in value._args if arg._kind != CONST or arg._dims]  # others are literals
+        near = [(arg.id, self._near(arg, value)) for arg in args]
+        while True:
+            level = self.level[value.id]
+            reads = self.reads.setdefault((level, self.space[value.id]), set())
+            reads |= {k for k, base in near if base is None or self.level[base.id] < level}
+            if len(reads) <= MAX_OPERANDS:
+                break
+            self.level[value.id], self.is_cut = level + 1, True
 
     def _set_pass(self, value: Traced) -> None:
         number = 0
@@ -135,13 +163,13 @@ class Planner:
         return [step for _, step in sorted(steps, key=lambda step: step[0])]
 
 
-def _live(outputs: Sequence[Traced]) -> list[Traced]:
-    """Returns the values that the outputs need, in the order of computation."""
+def _live(outputs: Sequence[Traced], among: Container[int] | None = None) -> list[Traced]:
+    """Returns the values, among these, that the outputs need, in the order of computation."""
     found: dict[int, Traced] = {}
     pending = list(outputs)
     while pending:
         value = pending.pop()
-        if value.id not in found:
+        if value.id not in found and (among is None or value.id in among):
             found[value.id] = value
-            pending += value._args
+            pending += [*value._args, *(arg._base for arg in value._args)]
     return [found[k] for k in sorted(found)]

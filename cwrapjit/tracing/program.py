@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,11 +47,7 @@ class Program:
         """Returns the lines of `run`. The last steps are read first: they know what they need of others."""
         needed = set(self._lasting)
         lines: list[str] = []
-        for step in reversed(Planner(outputs).steps):
-            members = step.values if isinstance(step, Group) else [step]
-            made = [value for value in members if value.id in needed]
-            if not made:
-                continue
+        for step, made in self._steps(outputs, needed):
             line, used = self._kernel(step, made) if isinstance(step, Group) else self._call(step)
             used = [v._args[0] if v._kind == NUMBER else v for v in used]
             last = [
@@ -68,6 +64,15 @@ class Program:
         self.kernels.reverse()
         self._shown.reverse()
         return lines[::-1]
+
+    @staticmethod
+    def _steps(outputs: Sequence[Traced], needed: set[int]) -> Iterator[tuple[Group | Traced, list[Traced]]]:
+        """Yields the steps that make values which are needed, the last ones first, with these values."""
+        for step in reversed(Planner(outputs).steps):
+            if not isinstance(step, Group):
+                yield from [(step, [step])] if step.id in needed else []
+                continue
+            yield from step.parts([value for value in step.values if value.id in needed])
 
     def _kernel(self, group: Group, made: list[Traced]) -> tuple[str, list[Traced]]:
         text = Text(group, made)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import cwrapjit
+from cwrapjit.tracing import plan
 
 X = np.random.default_rng(3).normal(size=(6, 300))
 V = X[0]
@@ -110,24 +111,122 @@ def test_many_passes() -> None:
     assert 1 < len(kernels(f, X)) < 10
 
 
-@pytest.mark.row("J02")
-def test_long_chains() -> None:
-    """Nodes are counted, not seconds: nothing recurses, and each value is planned once."""
-
-    def f(x: Any) -> Any:
-        a = b = x
-        for _ in range(3 * sys.getrecursionlimit()):
-            a, b = b * 0.5 + 1, a
-        return a
-
-    made = kernels(f, V)
-    assert len(made) == 1
+# ---- many nodes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.row("J02")
-def test_many_arguments() -> None:
-    arrays = [V + k for k in range(100)]
-    kernels(lambda values: sum(values) * 1.0, arrays)
+def chain(x: Any, n: int) -> Any:
+    a = b = x
+    for _ in range(n // 2):
+        a, b = b * 0.5 + 1, a
+    return a
+
+
+def fan(x: Any, n: int) -> Any:
+    return sum([x + k for k in range(n // 2)])
+
+
+def outputs(x: Any, n: int) -> Any:
+    return tuple([x * float(k) for k in range(n)])
+
+
+def reductions(x: Any, n: int) -> Any:
+    return tuple([(x * float(k)).sum() for k in range(n // 2)])
+
+
+def passes(x: Any, n: int) -> Any:
+    for _ in range(n // 5):
+        x = np.tanh(x - x.mean() * 0.5)
+    return x
+
+
+def kept(x: Any, n: int) -> Any:
+    values = [np.exp(x * (k / n)) for k in range(n // 4)]
+    total = sum(values).sum()
+    return tuple([value / total for value in values])
+
+
+def calls(x: Any, n: int) -> Any:
+    for _ in range(n // 3):
+        x = x[::-1] * 0.5 + 1
+    return x
+
+
+def of_size(f: Any, n: int) -> Any:
+    return lambda x: f(x, n)
+
+
+GRAPHS = [chain, fan, outputs, reductions, passes, kept, calls]
+
+
+def steps(f: Any, n: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Returns how many bytecodes of cwrapjit/tracing/ run from the trace to the texts of the kernels."""
+    count = 0
+
+    def note(frame: Any, event: str, _: Any) -> Any:
+        nonlocal count
+        if event == "call":
+            ours = "tracing" in frame.f_code.co_filename and "cwrapjit" in frame.f_code.co_filename
+            frame.f_trace_opcodes, frame.f_trace_lines = ours and frame.f_code.co_filename != __file__, False
+            return note if frame.f_trace_opcodes else None
+        count += event == "opcode"
+        return note
+
+    class Written(Exception):
+        pass
+
+    def make(name: str, *args: Any, **options: Any) -> Any:
+        def kernel(*args: Any) -> None:
+            raise Written
+
+        kernel.__name__ = name
+        return kernel
+
+    jitted = cwrapjit.jit(of_size(f, n))
+    before = sys.gettrace()
+    with monkeypatch.context() as patch, pytest.raises(Written):
+        patch.setattr(cwrapjit, "function", make)
+        sys.settrace(note)
+        try:
+            jitted(V)
+        finally:
+            sys.settrace(before)
+    return count
+
+
+@pytest.mark.row("J11")
+@pytest.mark.parametrize("f", GRAPHS)
+def test_planning_is_linear(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps are counted, not seconds."""
+    few, more, most = (steps(f, n, monkeypatch) for n in (100, 200, 400))
+    assert few > 100 * 50 and most - more < 2.2 * (more - few)
+
+
+@pytest.mark.row("J11")
+@pytest.mark.parametrize("f", [chain, fan])
+def test_ten_thousand_nodes(f: Any) -> None:
+    """Nothing recurses."""
+    assert len(kernels(of_size(f, 10_000), V)) == 1
+
+
+@pytest.mark.row("J11")
+def test_a_kernel_has_a_limited_number_of_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """function() refuses more than 1024."""
+    assert len(kernels(lambda x: tuple([x * float(k) for k in range(1500)]), V[:5])) == 3
+    assert len(kernels(lambda values: sum(values) * 1.0, [V[:5] + k for k in range(1200)])) == 3
+    for most in (5, 20):
+        monkeypatch.setattr(plan, "MAX_OPERANDS", most)
+        for f in GRAPHS:
+            for n in (8, 40):
+                made = kernels(of_size(f, n), V[:7])
+                assert max(each.partition("->")[0].count("x") for each in made) <= most
+        rows = X[:, :7] / 4
+        made = kernels(
+            lambda x: tuple(
+                [x / (x + k).sum(axis=1, keepdims=True) + (x * k).max(axis=1)[:, None] for k in range(25)]
+            ),
+            rows,
+        )
+        assert len(made) > 1 and max(each.partition("->")[2].count("y") for each in made) <= most
 
 
 @pytest.mark.row("J02")
