@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import re
 import shutil
@@ -19,6 +20,8 @@ needs_gfortran = pytest.mark.skipif(
     shutil.which("gfortran") is None, reason="no gfortran on this machine (apt install gfortran)"
 )
 
+needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="no JAX for this Python")
+
 FORTRAN = ("f2py.md", "pyccel.md")
 
 # Pages on which only our code can run, and the reason.
@@ -31,9 +34,10 @@ def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def parameters() -> list[object]:
-    """Returns the pages. Those that need gfortran, as Pyccel does even for C, are skipped without it."""
+    """Returns the pages. Those that need gfortran (Pyccel does, even for C) or JAX are skipped without."""
     found = sorted(path.name for path in COMING.glob("*.md") if path.name not in ALONE)
-    return [pytest.param(page, marks=needs_gfortran if page in FORTRAN else ()) for page in found]
+    needs = {**dict.fromkeys(FORTRAN, needs_gfortran), "jax.md": needs_jax}
+    return [pytest.param(page, marks=needs.get(page, ())) for page in found]
 
 
 @pytest.mark.row("U13")
