@@ -228,7 +228,9 @@ class Text:
             text.append(f"for(int l = 0; l < {lanes}; l++) a{v.id}[l] = {ops.first_of(v._name, v.dtype)};")
         adds = [_add(v, f"a{v.id}[l]", sources[v.id]) for v in values]
         inner = [f"const npy_intp i = {at} + l;", *lines, *adds, "}"]
-        text += [f"for(; {at} + {lanes} <= n; {at} += {lanes}) for(int l = 0; l < {lanes}; l++) {{", *inner]
+        text += [f"for(; {at} + {lanes} <= n; {at} += {lanes})"]
+        # gcc makes no vectors of a loop that it has unrolled before, as it does with fastmath.
+        text += ["#pragma GCC unroll 1", f"for(int l = 0; l < {lanes}; l++) {{", *inner]
         text += [f"for(int l = 0; l < n - {at}; l++) {{", *inner]
         for v in values:
             join = _add(v, f"a{v.id}[l]", f"a{v.id}[l + h]")
