@@ -273,7 +273,7 @@ class LoopOp(COp):
         number = type_number(node.outputs[0].type.dtype)
         return "\n".join(
             [
-                f"PyArrayObject *const operands_[] = {{{', '.join(inputs[k] for k in arrays)}}};",
+                f"PyArrayObject *operands_[] = {{{', '.join(['NULL', *(inputs[k] for k in arrays)])}}};",
                 f"const char *const names_[] = {{{', '.join(c_string(called[k]) for k in arrays)}}};",
                 *(f"const {c_type(node.inputs[k].type.dtype)} s{k}_ = {inputs[k]};" for k in scalars),
                 f"const void *const scalars_[] = {{{', '.join([*(f'&s{k}_' for k in scalars), 'NULL'])}}};",

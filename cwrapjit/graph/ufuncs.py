@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,67 +11,31 @@ import numpy as np
 from cwrapjit.graph.base import Constant, is_variable
 from cwrapjit.graph.loops import LoopOp, Step, as_operand
 from cwrapjit.graph.scalars import c_type, scalar_of
+from cwrapjit.tracing import ops
 
-_COMPARISONS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
-_BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
-_INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", **_BITWISE, **_COMPARISONS}
-_ON_BOOLS = {"add": "a | b", "multiply": "a & b"}
-_SHIFTS = {  # by any number, while C allows fewer than the number of bits
-    "left_shift": "(npy_uint64)b < 8 * sizeof a ? (npy_uint64)a << b : 0",
-    "right_shift": "(npy_uint64)b < 8 * sizeof a ? a >> b : -(a < 0)",
-}
 _FUNCTIONS = ("floor_divide", "remainder", "power")  # in <cwj_arithmetic.h>
-
-
-def _single(dtype: str) -> bool:
-    return dtype in ("float16", "float32")
-
-
-def _complex_expression(name: str, dtype: str) -> str:
-    if name in ("negative", "absolute"):
-        return f"cwj_{name}_{c_type(dtype)}(a)"
-    if name in ("add", "subtract", "multiply", "divide"):
-        return f"cwj_{name}_{c_type(dtype)}(a, b)"
-    raise TypeError(f"{name}: there is none for {dtype} in graphs")
-
-
-def _unary_expression(name: str, dtype: str) -> str:
-    kind = np.dtype(dtype).kind
-    if name == "negative":
-        return "-a"
-    if name == "invert":
-        return "!a" if kind == "b" else "~a"
-    if kind == "f":
-        return "fabsf(a)" if _single(dtype) else "fabs(a)"
-    return "a < 0 ? -a : a" if kind == "i" else "a"
-
-
-def _mixed_comparison(symbol: str, left: str, right: str) -> str:
-    """Compares int64 with uint64, which C would do unsigned."""
-    if np.dtype(left).kind == "i":
-        return f"a < 0 ? {int(symbol[0] == '<')} : (npy_uint64)a {symbol} b"
-    return f"b < 0 ? {int(symbol[0] == '>')} : a {symbol} (npy_uint64)b"
+_NAMES = (
+    *_FUNCTIONS, "add", "subtract", "multiply", "divide", "negative", "absolute", "invert",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift",
+    "less", "less_equal", "greater", "greater_equal",
+)  # fmt: skip
 
 
 def _expression(name: str, dtypes: Sequence[str]) -> str:
-    """Returns the ufunc in C, for operands of these dtypes."""
-    dtype = dtypes[0]
-    kind = np.dtype(dtype).kind
-    if kind == "c":
-        return _complex_expression(name, dtype)
-    if len(dtypes) == 1:
-        return _unary_expression(name, dtype)
-    if name in _COMPARISONS and {np.dtype(d).kind for d in dtypes} == {"i", "u"}:
-        return _mixed_comparison(_COMPARISONS[name], *dtypes)
-    if kind == "b" and name in _ON_BOOLS:
-        return _ON_BOOLS[name]
-    if name in _INFIX:
-        return f"a {_INFIX[name]} b"
-    if name in _SHIFTS:
-        return _SHIFTS[name]
-    if name == "power" and kind == "f":
-        return "powf(a, b)" if _single(dtype) else "pow(a, b)"
-    return f"cwj_{name}_{'float32' if dtype == 'float16' else dtype}(a, b)"
+    """Returns the ufunc in C, for operands of these dtypes. A float16 is a float here."""
+    names, types = ("a", "b")[: len(dtypes)], [np.dtype(d.replace("float16", "float32")) for d in dtypes]
+    kinds = {dtype.kind for dtype in types}
+    if kinds == {"c"}:
+        if name not in ("add", "subtract", "multiply", "divide", "negative", "absolute"):
+            raise TypeError(f"{name}: there is none for {types[0]} in graphs")
+        return f"cwj_{name}_{c_type(dtypes[0])}({', '.join(names)})"
+    if kinds == {"i", "u"}:  # a comparison of int64 with uint64, which C would do unsigned
+        negative, is_less = names[types[1].kind == "i"], int(name.startswith("less"))
+        compared = ops.expression(name, [types[0]] * 2, [f"(npy_uint64){each}" for each in names])
+        return f"{negative} < 0 ? {is_less if negative == 'a' else 1 - is_less} : {compared}"
+    if name == "power" and kinds != {"f"}:
+        return f"cwj_power_{dtypes[0]}(a, b)"
+    return ops.expression(name, types, names)
 
 
 class UfuncOp(LoopOp):
@@ -98,7 +63,7 @@ class UfuncOp(LoopOp):
         return [dtype.name for dtype in found]
 
     def steps(self, types: Sequence[Any]) -> tuple[Step, ...]:
-        *used, made = _resolved(self.name, tuple(type.dtype for type in types))
+        *used, made = _resolved(self.name, *(type.dtype for type in types))
         names = ("a", "b")[: len(used)]
         return (Step(names, tuple(range(len(used))), tuple(used), _expression(self.name, used), made),)
 
@@ -118,15 +83,12 @@ class UfuncOp(LoopOp):
         return self.name
 
 
-_RESOLVED: dict[Any, tuple[str, ...]] = {}
+def _dtypes_of(name: str, *dtypes: str) -> list[str]:
+    """Returns UfuncOp.dtypes() of operands of these dtypes."""
+    return _OPS[name].dtypes([np.dtype(dtype) for dtype in dtypes])
 
 
-def _resolved(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...]:
-    """Caches UfuncOp.dtypes() of dtypes."""
-    key = name, dtypes
-    if key not in _RESOLVED:
-        _RESOLVED[key] = tuple(UfuncOp(name).dtypes([np.dtype(dtype) for dtype in dtypes]))
-    return _RESOLVED[key]
+_resolved = functools.cache(_dtypes_of)
 
 
 def _promoted(op: Any, value: Any) -> Any:
@@ -148,7 +110,7 @@ def _operand(op: Any, value: Any, dtype: str) -> Any:
         raise OverflowError(f"{op}: {error}") from None
 
 
-_OPS = {name: UfuncOp(name) for name in (*_INFIX, *_SHIFTS, *_FUNCTIONS, "negative", "absolute", "invert")}
+_OPS = {name: UfuncOp(name) for name in _NAMES}
 
 
 def apply_ufunc(name: str, *operands: Any) -> Any:

@@ -35,8 +35,9 @@ typedef void cwj_inner(npy_intp n, char *const *at, const npy_intp *steps,
                        const void *const *scalars);
 
 /* Broadcasts the operands, prepares *result (as cwj_array_prepare) and calls inner along the longest runs. Raises
- * ValueError if the shapes do not broadcast: `what` names the op, names[k] operand k. */
-int cwj_elementwise(const char *what, int noperands, PyArrayObject *const *operands,
+ * ValueError if the shapes do not broadcast: `what` names the op, names[k] operand k. The operands follow
+ * operands[0], which is room for the result. */
+int cwj_elementwise(const char *what, int noperands, PyArrayObject **operands,
                     const char *const *names, PyArrayObject **result, PyObject *py, int type,
                     cwj_inner *inner, const void *const *scalars);
 

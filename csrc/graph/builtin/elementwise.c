@@ -1,8 +1,7 @@
 /* elementwise.c: broadcasts the operands of elementwise ops in each run of a graph, by NumPy's rules.
  *
  * Axes are sorted by the result's strides, and joined if all operands allow it, so contiguous arrays in C or Fortran
- * order need one call of the generated inner loop. Otherwise it is called for each run along the last axis; counters
- * over the other axes find the next run.
+ * order need one call of the generated inner loop. Otherwise it is called for each run along the last axis.
  *
  * cwj_array_prepare() makes sure that the result shares no memory with an operand, so inner loops may rely on it. */
 #include "graph/builtin/builtin.h"
@@ -12,20 +11,18 @@
 #include "base/errors.h"
 
 enum {
-    SMALL = 160
-}; /* npy_intp on the C stack: enough for five operands of six dimensions */
+    SMALL = 160 /* npy_intp on the C stack: enough for five operands of six dimensions */
+};
 
-/* Operand 0 is the result. `steps` has a row per axis; the last one is for the inner loop. */
+/* Operand 0 is the result. */
 typedef struct loops {
     int noperands, naxes;
-    PyArrayObject **arrays; /* [noperands], borrowed */
+    PyArrayObject *const *arrays; /* [noperands], borrowed */
     char **at; /* [noperands] */
-    npy_intp *row; /* [noperands], scratch */
     npy_intp *extents; /* [naxes] */
-    npy_intp *counters; /* [naxes] */
-    npy_intp *steps; /* [naxes][noperands], bytes */
-    npy_intp small[SMALL];
-    void *large; /* owned */
+    npy_intp *steps; /* [naxes][noperands], bytes; the last row is for the inner loop */
+    cwj_inner *inner;
+    const void *const *scalars;
 } loops;
 
 /* ---- shapes -------------------------------------------------------------------- */
@@ -58,24 +55,17 @@ refuse_shapes(const char *what, int noperands, PyArrayObject *const *operands,
     return -1;
 }
 
-/* The operand that a user's op has left without a value, or -1. */
+/* Stores the broadcast shape in dims. Returns its number of dims, or -1 with an exception set if a user's op has left
+ * an operand without a value, or the shapes do not fit. */
 static int
-find_missing(int noperands, PyArrayObject *const *operands)
-{
-    for (int k = 0; k < noperands; k++) {
-        if (operands[k] == NULL) {
-            return k;
-        }
-    }
-    return -1;
-}
-
-/* Stores the broadcast shape in dims. Returns its number of dims, or -1 if the shapes do not fit. */
-static int
-broadcast(int noperands, PyArrayObject *const *operands, npy_intp *dims)
+broadcast(const char *what, int noperands, PyArrayObject *const *operands, const char *const *names,
+          npy_intp *dims)
 {
     int ndim = 0;
     for (int k = 0; k < noperands; k++) {
+        if (operands[k] == NULL) {
+            return cwj_refuse(what, PyExc_ValueError, "%s has no value", names[k]);
+        }
         ndim = Py_MAX(ndim, PyArray_NDIM(operands[k]));
     }
     for (int i = 0; i < ndim; i++) {
@@ -86,7 +76,7 @@ broadcast(int noperands, PyArrayObject *const *operands, npy_intp *dims)
         for (int i = missing; i < ndim; i++) {
             npy_intp n = PyArray_DIM(operands[k], i - missing);
             if (n != 1 && dims[i] != 1 && n != dims[i]) {
-                return -1;
+                return refuse_shapes(what, noperands, operands, names);
             }
             dims[i] = n != 1 ? n : dims[i];
         }
@@ -113,31 +103,6 @@ prefers_fortran(int noperands, PyArrayObject *const *operands, int ndim, const n
 
 /* ---- axes ---------------------------------------------------------------------- */
 
-static int
-loops_open(loops *self, int noperands, int ndim)
-{
-    size_t operands = (size_t)noperands, axes = (size_t)Py_MAX(ndim, 1);
-    size_t words = axes * (2 + operands) + 3 * operands;
-    npy_intp *block = self->small;
-    self->large = NULL;
-    if (words > SMALL) {
-        block = self->large = PyMem_Malloc(words * sizeof *block);
-        if (block == NULL) {
-            PyErr_NoMemory();
-            return -1;
-        }
-    }
-    self->noperands = noperands;
-    self->naxes = 0;
-    self->arrays = (PyArrayObject **)block;
-    self->at = (char **)(block + operands);
-    self->row = block + 2 * operands;
-    self->extents = block + 3 * operands;
-    self->counters = self->extents + axes;
-    self->steps = self->counters + axes;
-    return 0;
-}
-
 static npy_intp *
 row(const loops *self, int axis)
 {
@@ -152,104 +117,92 @@ step_of(PyArrayObject *array, int i, int ndim)
     return own < 0 || PyArray_DIM(array, own) == 1 ? 0 : PyArray_STRIDE(array, own);
 }
 
-/* Inserts an axis after those with larger steps of the result. */
+/* Adds axis i of the result, behind those with larger steps of the result. */
 static void
-add_axis(loops *self, npy_intp extent, const npy_intp *steps)
+add_axis(loops *self, int i)
 {
-    int place = self->naxes++;
-    size_t bytes = (size_t)self->noperands * sizeof *steps;
-    for (; place > 0 && row(self, place - 1)[0] < steps[0]; place--) {
+    int ndim = PyArray_NDIM(self->arrays[0]), place = self->naxes++;
+    size_t bytes = (size_t)self->noperands * sizeof *self->steps;
+    for (; place > 0 && row(self, place - 1)[0] < step_of(self->arrays[0], i, ndim); place--) {
         self->extents[place] = self->extents[place - 1];
         memcpy(row(self, place), row(self, place - 1), bytes);
     }
-    self->extents[place] = extent;
-    memcpy(row(self, place), steps, bytes);
+    self->extents[place] = PyArray_DIM(self->arrays[0], i);
+    for (int k = 0; k < self->noperands; k++) {
+        row(self, place)[k] = step_of(self->arrays[k], i, ndim);
+    }
 }
 
 /* Finds the axes of the result that need a loop, sorts and joins them. */
 static void
 find_axes(loops *self)
 {
-    int ndim = PyArray_NDIM(self->arrays[0]);
-    for (int i = 0; i < ndim; i++) {
-        npy_intp extent = PyArray_DIM(self->arrays[0], i);
-        for (int k = 0; k < self->noperands && extent != 1; k++) {
-            self->row[k] = step_of(self->arrays[k], i, ndim);
-        }
-        if (extent != 1) {
-            add_axis(self, extent, self->row);
+    for (int i = 0; i < PyArray_NDIM(self->arrays[0]); i++) {
+        if (PyArray_DIM(self->arrays[0], i) != 1) {
+            add_axis(self, i);
         }
     }
     if (self->naxes == 0) { /* a single element */
-        memset(self->row, 0, (size_t)self->noperands * sizeof *self->row);
-        add_axis(self, 1, self->row);
+        self->extents[self->naxes++] = 1;
+        memset(self->steps, 0, (size_t)self->noperands * sizeof *self->steps);
     }
     self->naxes = cwj_join_axes(self->naxes, self->noperands, self->extents, self->steps);
 }
 
-/* Moves to the next run; returns false after the last one. */
-static bool
-next_run(loops *self)
-{
-    for (int i = self->naxes - 2; i >= 0; i--) {
-        const npy_intp *steps = row(self, i);
-        bool more = ++self->counters[i] < self->extents[i];
-        npy_intp by = more ? 1 : 1 - self->extents[i];
-        for (int k = 0; k < self->noperands; k++) {
-            self->at[k] += by * steps[k];
-        }
-        if (more) {
-            return true;
-        }
-        self->counters[i] = 0;
-    }
-    return false;
-}
-
+/* Loops over this axis and those behind it. */
 static void
-run(loops *self, cwj_inner *inner, const void *const *scalars)
+run(loops *self, int axis)
 {
-    int last = self->naxes - 1;
-    for (int k = 0; k < self->noperands; k++) {
-        self->at[k] = PyArray_BYTES(self->arrays[k]);
+    const npy_intp *steps = row(self, axis);
+    npy_intp extent = self->extents[axis];
+    if (axis == self->naxes - 1) {
+        self->inner(extent, self->at, steps, self->scalars);
+        return;
     }
-    memset(self->counters, 0, (size_t)self->naxes * sizeof *self->counters);
-    do {
-        inner(self->extents[last], self->at, row(self, last), scalars);
-    } while (next_run(self));
+    for (npy_intp i = 0; i < extent; i++) {
+        run(self, axis + 1);
+        for (int k = 0; k < self->noperands; k++) {
+            self->at[k] += i < extent - 1 ? steps[k] : -steps[k] * i;
+        }
+    }
 }
 
 /* ---- the op ---------------------------------------------------------------------- */
 
 int
-cwj_elementwise(const char *what, int noperands, PyArrayObject *const *operands,
-                const char *const *names, PyArrayObject **result, PyObject *py, int type,
-                cwj_inner *inner, const void *const *scalars)
+cwj_elementwise(const char *what, int noperands, PyArrayObject **operands, const char *const *names,
+                PyArrayObject **result, PyObject *py, int type, cwj_inner *inner,
+                const void *const *scalars)
 {
-    loops self;
     npy_intp dims[NPY_MAXDIMS];
-    int missing = find_missing(noperands, operands);
-    if (missing >= 0) {
-        return cwj_refuse(what, PyExc_ValueError, "%s has no value", names[missing]);
-    }
-    int ndim = broadcast(noperands, operands, dims);
-    if (ndim < 0) {
-        return refuse_shapes(what, noperands, operands, names);
-    }
-    if (cwj_array_prepare(result, py, type, ndim, dims,
-                          prefers_fortran(noperands, operands, ndim, dims)) < 0) {
+    int ndim = broadcast(what, noperands, operands + 1, names, dims);
+    if (ndim < 0 || cwj_array_prepare(result, py, type, ndim, dims,
+                                      prefers_fortran(noperands, operands + 1, ndim, dims)) < 0) {
         return -1;
     }
     if (PyArray_SIZE(*result) == 0) {
         return 0;
     }
-    if (loops_open(&self, noperands + 1, ndim) < 0) {
+    operands[0] = *result;
+    size_t count = (size_t)noperands + 1, axes = (size_t)Py_MAX(ndim, 1);
+    size_t words = count + axes * (1 + count);
+    npy_intp small[SMALL], *memory = words <= SMALL ? small : PyMem_Calloc(words, sizeof *memory);
+    if (memory == NULL) {
+        PyErr_NoMemory();
         return -1;
     }
-    self.arrays[0] = *result;
-    memcpy(self.arrays + 1, operands, (size_t)noperands * sizeof *operands);
+    loops self = {.noperands = noperands + 1,
+                  .arrays = operands,
+                  .at = (char **)memory,
+                  .extents = memory + count,
+                  .steps = memory + count + axes,
+                  .inner = inner,
+                  .scalars = scalars};
+    for (int k = 0; k <= noperands; k++) {
+        self.at[k] = PyArray_BYTES(operands[k]);
+    }
     find_axes(&self);
-    run(&self, inner, scalars);
-    PyMem_Free(self.large);
+    run(&self, 0);
+    PyMem_Free(memory == small ? NULL : memory);
     return 0;
 }
