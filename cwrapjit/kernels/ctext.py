@@ -5,8 +5,9 @@ All other text stays as the user wrote it, on its own line."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ _BY_TYPE = _PLAIN | set(
     "ceil floor nearbyint rint round trunc pow hypot atan2 fmod remainder copysign nextafter fdim fmax fmin "
     "fma".split()
 )
+_LINE = re.compile(r"^[ \t]*#[ \t]*(line\b|\d)", re.MULTILINE)
 _DEFINITION = r"#\s*define\s+%s\b|\b%s\s*\([^;{}]*\)\s*\{"  # matches definitions of a name
 # Types that C++ casts to by a call, float(x), and words before a type that make it a declaration instead.
 _CAST = re.compile(
@@ -163,6 +165,54 @@ def show(error: CompileError, place: tuple[str, int, str]) -> None:
         error.end_offset = at + 1 + len(word) if at >= 0 else None
     error.filename, error.lineno, error.text = place
     error.args = (error.msg, (*place[:2], error.offset, place[2]))
+
+
+def restore(error: CompileError, place: Callable[[bytes, int], tuple[str, int, str] | None]) -> None:
+    """Moves all errors to the user's texts."""
+    for each in {id(e): e for e in (error, *error.errors)}.values():
+        found = place(os.fsencode(each.filename or ""), each.lineno or 0)
+        if found is not None:
+            show(each, found)
+
+
+class Written:
+    """C text of ours and of the user, a header or a slice. It knows the user's text behind each line."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        self._name, self._is_header = name, kind == "header"
+        self._lines: list[str] = []
+        self._parts: list[tuple[int, list[str], str]] = []  # first line, the user's lines, their name
+
+    def own(self, *lines: str) -> None:
+        self._lines.extend(lines)
+
+    def users(self, what: str, text: str, compiled: str | None = None) -> None:
+        """Adds a text of the user. what: its name in errors; "": that of the whole. C gets `compiled`
+        instead, which has as many lines."""
+        # Other characters that end lines in Python do not end them in C.
+        self._parts.append((len(self._lines) + 1, text.split("\n"), what))
+        self._lines.extend((text if compiled is None else compiled).split("\n"))
+        if _LINE.search(text):
+            file = f'"<cwrapjit {self._name} header>"' if self._is_header else ""
+            self.own(f"#line {len(self._lines) + 2} {file}")
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines) + "\n"
+
+    def place(self, file: bytes, line: int) -> tuple[str, int, str] | None:
+        """Returns the user's text that a line is from, the line number in that, and the line; or None."""
+        name = os.fsdecode(file)
+        is_ours = name.startswith(f"<cwrapjit {self._name} ") and not name.endswith(" generated>")
+        if not is_ours or name.endswith(" header>") != self._is_header:
+            return None
+        first, lines, what = next((each for each in reversed(self._parts) if each[0] <= line), (0, [], ""))
+        if not lines or line > first + len(
+            lines
+        ):  # a text that ends too early causes errors in the next line
+            return None
+        at = min(line - first, len(lines) - 1)
+        return f"<cwrapjit {self._name} {what}>" if what else name, at + 1, lines[at].rstrip("\r")
 
 
 def _follows(parts: Sequence[Token], at: int, wanted: Sequence[str]) -> int | None:

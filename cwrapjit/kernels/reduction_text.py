@@ -4,7 +4,6 @@ the tree, which call them."""
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +19,6 @@ from cwrapjit.kernels.scalars import c_type, value_type
 from cwrapjit.kernels.statement import Shape, is_checked
 
 _MODULES = frozenset(("include_dirs", "define_macros", "libraries", "library_dirs", "sources"))
-_LINE = re.compile(r"^[ \t]*#[ \t]*(line\b|\d)", re.MULTILINE)
 _PLACES = ("map_expr", "reduce_expr", "post_map_expr")
 # gcc gathers eight scattered items at once, which takes AMD's processors twice as long as one by one.
 _HALF_VECTORS = """
@@ -36,46 +34,6 @@ class _Operand(NamedTuple):
 
     declared: str
     dtype: Any
-
-
-class Header:
-    """The C text before all functions of a type set. It knows the user's text behind each of its lines."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._file = name, f"<cwrapjit {name} header>"
-        self._lines: list[str] = []
-        self._parts: list[tuple[int, int, str, str]] = []  # first line, number of lines, name, the text
-
-    def own(self, *lines: str) -> None:
-        self._lines.extend(lines)
-
-    def users(self, what: str, text: str, compiled: str | None = None) -> None:
-        """Adds a text of the user. C gets `compiled` instead, which has as many lines."""
-        # Other characters that end lines in Python do not end them in C.
-        lines = (text if compiled is None else compiled).split("\n")
-        self._parts.append((len(self._lines) + 1, len(lines), what, text))
-        self._lines.extend(lines)
-        if _LINE.search(text):
-            self.own(f'#line {len(self._lines) + 2} "{self._file}"')
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self._lines) + "\n"
-
-    def place(self, file: bytes | str, line: int) -> tuple[str, int, str] | None:
-        """Returns the user's text that a line is from, the line number in that, and the line; or None."""
-        for first, count, what, text in self._parts if os.fsdecode(file) == self._file else ():
-            if first <= line <= first + count:  # a text that ends too early causes errors in the next line
-                at = min(line - first, count - 1)
-                return f"<cwrapjit {self._name} {what}>", at + 1, text.split("\n")[at].rstrip("\r")
-        return None
-
-    def restore(self, error: CompileError) -> None:
-        """Moves an error in this text to the user's texts."""
-        for each in {id(e): e for e in (error, *error.errors)}.values():
-            found = self.place(each.filename or "", each.lineno or 0)
-            if found is not None:
-                ctext.show(each, found)
 
 
 class Texts:
@@ -296,11 +254,11 @@ class Family:
         try:
             return _cwrapjit.module(texts.name, "", self._header.text, **shared).function
         except CompileError as error:
-            self._header.restore(error)
+            ctext.restore(error, self._header.place)
             raise
 
-    def _write_header(self, types: dict[str, np.dtype[Any]]) -> Header:
-        texts, header = self.texts, Header(self.texts.name)
+    def _write_header(self, types: dict[str, np.dtype[Any]]) -> ctext.Written:
+        texts, header = self.texts, ctext.Written(self.texts.name, "header")
         header.own(*ctext.letter_types(types).splitlines())
         used = words(texts.map, texts.reduce, texts.post, texts.identity, texts.preamble)
         dtypes = [*self.dtypes_in, *self._declared, *self.dtypes_out, *types.values()]
@@ -371,7 +329,7 @@ class Family:
         axis = ctext.checked_axis(f"{index}.get()", "cwr_naxes", "axis") if self._checked else "axis"
         return f"#define cwr_along(axis) cwr_along_axis(cwr_axes + 3 * ({axis}), {number}, cwr_place)"
 
-    def _write_map(self, header: Header) -> None:
+    def _write_map(self, header: ctext.Written) -> None:
         texts, arguments, loads = self.texts, [], []
         every = zip(texts.inputs, self._declared, self.dtypes_in, self._shapes, strict=True)
         for each, dtype, read, shape in every:
@@ -391,7 +349,7 @@ class Family:
         header.users("map_expr", texts.map, self._rewritten("map_expr", texts.map, _IN_MAP))
         header.own(";", "}", "#undef cwr_along")
 
-    def _write_post(self, header: Header) -> None:
+    def _write_post(self, header: ctext.Written) -> None:
         texts, pairs = self.texts, list(zip(self.dtypes_out, self.texts.outputs, strict=True))
         arguments = [
             "const cwr_acc a",
@@ -451,7 +409,7 @@ class Family:
                 made.__dict__["_place"] = self._header.place
             return made
         except CompileError as error:
-            self._header.restore(error)
+            ctext.restore(error, self._header.place)
             raise
 
     def _end(self, form: tree.Form, partial: bool) -> tuple[str, list[str], list[Any]]:

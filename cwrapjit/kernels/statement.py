@@ -7,8 +7,6 @@ a slice is a row of elements, and contains the loop."""
 
 from __future__ import annotations
 
-import functools
-import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -129,28 +127,31 @@ class Statement:
                 ndim, dense = (shape.ndim, shape.dense) if shape is not None else (None, False)
                 written, checked = k >= self._nin, is_checked(self._options)
                 raws.append(ctext.Raw(each.name, operand, ndim, dense, written, c_type(dtype), checked))
-        header, early = self._header(dtypes, types, raws, rows)
-        body, prefix = self._body(dtypes, raws, indexed, rows)
-        in_front = body[:prefix].count("\n")
+        header = self._header(dtypes, types, raws, rows)
+        body = self._body(dtypes, raws, indexed, rows)
         key = tuple(np.dtype(np.int8) if k < 0 else dtypes[k] for k in order)
         # A row reads and writes its elements one after the other.
         options: dict[str, Any] = {"cast": "safe", "inplace": rows is not None, **self._options}
+
+        def place(file: bytes, line: int) -> tuple[str, int, str] | None:
+            return header.place(file, line) or body.place(file, line)
+
         try:
             made = _cwrapjit.function(
                 self._name,
                 signature=self._signature(shapes, indexed, shared, own, rows),
-                header=header,
-                Ccode_slice_eval={key: body},
+                header=header.text,
+                Ccode_slice_eval={key: body.text},
                 **options,
             )
-            if indexed:
-                made.__dict__["_takes_plain"] = True
-            if is_checked(self._options):
-                made.__dict__["_place"] = functools.partial(self._place, in_front, early)
-            return made
         except CompileError as error:
-            self._locate(error, body[:prefix], early)
+            ctext.restore(error, place)
             raise
+        if indexed:
+            made.__dict__["_takes_plain"] = True
+        if is_checked(self._options):
+            made.__dict__["_place"] = place
+        return made
 
     def _signature(
         self,
@@ -181,8 +182,8 @@ class Statement:
         types: Mapping[str, np.dtype[Any]],
         raws: Sequence[ctext.Raw],
         rows: Sequence[bool] | None,
-    ) -> tuple[str, int]:
-        """Returns the text before the slice, and the number of lines before the preamble."""
+    ) -> ctext.Written:
+        """Returns the text before the slice."""
         checked = is_checked(self._options)
         used = self._words | words(self._texts["preamble"])
         before, behind = ctext.helpers(self._texts["preamble"], used, (*dtypes, *types.values()))
@@ -197,9 +198,11 @@ class Statement:
         if "_ind" in self._words:
             axis = ctext.checked_axis("_ind.get()", "Ndims_full__i", "axis") if checked else "axis"
             names += f"#define cwr_index_along(axis) {_ALONG % axis}\n"
-        front = before + letters
-        preamble = ctext.rewrite(self._texts["preamble"], (), self._who, "preamble", {})
-        return f"{front}{preamble}\n{behind}{names}", front.count("\n")
+        header, preamble = ctext.Written(self._name, "header"), self._texts["preamble"]
+        header.own(*f"{before}{letters}".splitlines())
+        header.users("", preamble, ctext.rewrite(preamble, (), self._who, "preamble", {}))
+        header.own(behind + names)
+        return header
 
     def _is_rounded(self, k: int, dtype: np.dtype[Any]) -> bool:
         """True for an output that texts compute with in another type than it has in memory."""
@@ -211,8 +214,8 @@ class Statement:
         raws: Sequence[ctext.Raw],
         indexed: bool,
         rows: Sequence[bool] | None,
-    ) -> tuple[str, int]:
-        """Returns the slice, and the number of characters before the operation."""
+    ) -> ctext.Written:
+        """Returns the slice."""
         texts = {
             what: ctext.rewrite(self._texts[what], raws, self._who, what)
             for what in ("loop_prep", "operation", "after_loop")
@@ -226,53 +229,24 @@ class Statement:
                 name, item = self._params[k].name, _item(operand, k, rows)
                 loads += f"{value_type(dtype)} {name} = {ctext.loaded(item, dtype)}; "
                 stores += f"{item} = {ctext.stored(name, dtype)};"
-        prep, after = texts["loop_prep"], texts["after_loop"]
-        if prep.strip():
-            if not re.search(r"//|#|\\\n", prep):
-                prep = prep.replace("\n", " ")
-            prep = f"{prep}{chr(10) if '//' in prep or '#' in prep else ''}; "
-        skips = "continue" in words(self._texts["operation"])
-        if rows is not None:
-            prep += "for (npy_intp cwj_k = 0; cwj_k < dims_slice__i[0]; cwj_k++) { "
-            after = f"\n}}\n{after}"
-        elif after.strip():
-            prep, after = f"{prep}{{ ", f"\n}}\n{after}"
-        prefix = f"{prep}{loads}{'do { ' if skips else ''}"
-        # Keep to the operation's last line if possible: compilers report some errors at the next word.
-        last = texts["operation"].rpartition("\n")[2]
-        end = "\n;" if "//" in last or "#" in last else " ;"
-        end += "\n} while (0);" if skips else ""
-        return f"{prefix}{texts['operation']}{end}{stores}{after}\n;return 1;", len(prefix)
-
-    def _place(self, prefix: int, early: int, file: bytes, line: int) -> tuple[str, int, str] | None:
-        """Returns a line as the user wrote it. prefix, early: lines before the operation and the preamble."""
-        name = os.fsdecode(file)
-        if not name.startswith(f"<cwrapjit {self._name} ") or name.endswith(" generated>"):
-            return None
-        early, what = (early, "preamble") if name.endswith(" header>") else (prefix, "operation")
-        lines, at = self._texts[what].split("\n"), line - 1 - early
-        return (name, at + 1, lines[at].rstrip("\r")) if 0 <= at < len(lines) else None
-
-    def _locate(self, error: CompileError, prefix: str, early: int) -> None:
-        """Moves errors to the user's own texts. prefix: the text before the operation."""
-        in_front = prefix.count("\n")
-        for each in {id(e): e for e in (error, *error.errors)}.values():
-            place = self._place(in_front, early, os.fsencode(each.filename or ""), each.lineno or 0)
-            if place is not None:
-                ctext.show(each, self._place_in_front(each, prefix) or place)
-
-    def _place_in_front(self, error: CompileError, prefix: str) -> tuple[str, int, str] | None:
-        """Returns the line of loop_prep for an error in the operation's first line, which contains it."""
-        prep, at = self._texts["loop_prep"], (error.offset or 0) - 1
-        if (
-            str(error.filename).endswith(" header>")
-            or error.lineno != 1
-            or not 0 <= at < min(len(prep), len(prefix))
-        ):
-            return None
-        k = prep.count("\n", 0, at)
-        error.offset, error.text = at - (prep.rfind("\n", 0, at) + 1) + 1, prep.split("\n")[k]
-        return f"<cwrapjit {self._name} loop_prep>", k + 1, error.text
+        slice, operation = ctext.Written(self._name, "slice"), texts["operation"]
+        if texts["loop_prep"].strip():
+            slice.users("loop_prep", self._texts["loop_prep"], texts["loop_prep"])
+            slice.own(";")
+        skips = "continue" in words(operation)
+        loop = "for (npy_intp cwj_k = 0; cwj_k < dims_slice__i[0]; cwj_k++)" if rows is not None else ""
+        # Braces would hide that the operation closes one of them.
+        opens, closes = ("{ ", "}") if loop or texts["after_loop"].strip() else ("", "")
+        before, end = f"{loop} {opens}{loads}{'do { ' if skips else ''}", ";"
+        # On the operation's last line if possible: compilers report some errors at the next word.
+        last = operation.rpartition("\n")[2]
+        if "//" not in last and "#" not in last:
+            operation, end = f"{operation} ;", ""
+        slice.users("", self._texts["operation"], f"{before}{operation}")
+        slice.own(f"{end}{'} while (0);' if skips else ''}{stores}{closes}")
+        slice.users("after_loop", self._texts["after_loop"], texts["after_loop"])
+        slice.own(";return 1;")
+        return slice
 
 
 def _item(operand: str, k: int, rows: Sequence[bool] | None) -> str:
