@@ -566,13 +566,13 @@ class Adapted:
         name: str,
         nargs: int,
         inputs: tuple[int, ...],
-        weak: tuple[bool, ...],
-        given: tuple[int, ...],
-        shared: tuple[bool, ...],
+        weak: tuple[int, ...],
+        outs: tuple[int, ...],
+        results: tuple[int, ...],
         dtypes: tuple[Any, ...],
         spread: tuple[int, ...],
         size: int,
-        tuple_out: bool,
+        nown: int,
         form: int,
     ) -> Self: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...

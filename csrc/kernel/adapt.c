@@ -1,13 +1,10 @@
 /* adapt.c: type cwrapjit._cwrapjit.Adapted, which turns a call of an elementwise kernel into a call of its function.
  *
  * A kernel's function takes all arguments by position, and has neither size= nor the index of an element. An Adapted is
- * made for one combination of types (dispatch.c), so the place of each argument is known before the call:
- *
- *     inputs   sources of the function's arguments, in order
- *     given    sources of the kernel's outputs
- *
- * A source is the index of an argument of the call, positional ones first, then keywords. INDEX stands for the index
- * operand, and OUTPUT - j for output j of the kernel if all slices of the function share it.
+ * made for one combination of types (dispatch.c), so the place of each argument is known before the call. The values of
+ * a call are its arguments, positional ones first, then keywords, and behind them the outputs that it makes. The
+ * function's arguments, its out= and the kernel's results are indexes of values; in results, -1 - j is output j of the
+ * function.
  *
  * The index operand has no memory: it consists of bytes in C order, one per element, at addresses that user code never
  * has. Nothing reads them: the address of a slice's byte gives the index, in whatever order slices run. Its shape is
@@ -21,9 +18,10 @@
 
 enum {
     MOST_ARGUMENTS = 64, /* of a function or a call */
+    MOST_VALUES = 2 * MOST_ARGUMENTS,
     MOST_DIMS = 64, /* of an array, in NumPy 2 */
-    INDEX = -1,
-    OUTPUT = -2 /* - j: output j of the kernel */
+    INDEX = -1, /* among the function's arguments: the index operand */
+    NONE = -1 /* in out=: an output that the function makes */
 };
 
 /* On x86-64 and arm64, all of Linux's user addresses are below this. */
@@ -32,36 +30,40 @@ enum {
 typedef enum {
     RETURNS_NONE,
     RETURNS_ONE,
-    RETURNS_TUPLE
+    RETURNS_TUPLE,
+    PASSES /* kernel(x, y, z): z is the function's out=, the others are its arguments */
 } returned;
+
+typedef struct {
+    int count;
+    int at[MOST_ARGUMENTS];
+} numbers;
 
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *target; /* owned */
     PyObject *name; /* owned str: "kernel()", starts messages */
-    PyObject *dtypes; /* owned tuple, one per output of the kernel */
+    PyObject *dtypes; /* owned tuple, one per output that a call makes */
     PyObject *outword; /* owned: ("out",) */
     int nargs; /* of a call, with keywords */
-    int ninputs, noutputs, nspread;
-    int nown; /* number of outputs that are not shared */
-    int inputs[MOST_ARGUMENTS];
-    int weak[MOST_ARGUMENTS]; /* 1: the input is a scalar of NumPy's that becomes a Python number */
-    int given[MOST_ARGUMENTS]; /* sources of the kernel's outputs; -1: the call makes the output */
-    int shared[MOST_ARGUMENTS]; /* 1: the output is an argument of the function */
-    int spread[MOST_ARGUMENTS]; /* arguments that take part in broadcasting */
-    int size; /* source of size=, or -1 */
-    int tuple_out; /* the function's outputs are a tuple */
-    int passes; /* the last argument is out=, the others are the function's */
+    numbers inputs; /* the function's arguments */
+    numbers weak; /* arguments of the call: scalars of NumPy's that become Python numbers */
+    numbers outs; /* the function's out= */
+    numbers results; /* of the kernel */
+    numbers spread; /* arguments of the call that take part in broadcasting */
+    int size; /* index of size=, or -1 */
+    int nown; /* length of the tuple that the function returns; -1: it returns one array */
     returned form;
     PyArrayObject *index; /* owned: the index operand of the previous call, or NULL */
 } adapted_object;
 
-/* The references that one call owns. */
+/* The objects of one call. */
 typedef struct {
-    PyObject *items[MOST_ARGUMENTS + 1]; /* the function's arguments */
-    PyObject *made[MOST_ARGUMENTS]; /* new outputs that are arguments, or NULL */
-    PyObject *out;
+    PyObject *values[MOST_VALUES]; /* borrowed */
+    PyObject *items[MOST_ARGUMENTS + 1]; /* borrowed: the function's arguments */
+    PyObject *owned[MOST_VALUES + MOST_ARGUMENTS + 2];
+    int nowned;
 } call_parts;
 
 /* ---- the index ------------------------------------------------------------ */
@@ -140,8 +142,8 @@ index_of_call(adapted_object *self, PyObject *const *args, npy_intp size)
     if (self->size >= 0) {
         return index_of_shape(self, 1, &size);
     }
-    for (int i = 0; i < self->nspread; i++) {
-        PyObject *array = PyArray_FROM_O(args[self->spread[i]]); /* the same, or a Series' */
+    for (int i = 0; i < self->spread.count; i++) {
+        PyObject *array = PyArray_FROM_O(args[self->spread.at[i]]); /* the same, or a Series' */
         if (array == NULL) {
             return NULL;
         }
@@ -155,166 +157,142 @@ index_of_call(adapted_object *self, PyObject *const *args, npy_intp size)
     return index_of_shape(self, ndim, shape + MOST_DIMS - ndim);
 }
 
-/* ---- arguments of the function --------------------------------------------- */
+/* ---- the call ---------------------------------------------------------------- */
 
-/* Makes the outputs that the function takes as arguments, with `size` elements. Returns 0 or -1. */
-static int
-make_outputs(const adapted_object *self, call_parts *parts, npy_intp size)
+/* Keeps a new reference, or NULL, until the end of the call. */
+static PyObject *
+own(call_parts *parts, PyObject *object)
 {
-    for (int j = 0; j < self->noutputs; j++) {
-        if (!self->shared[j] || self->given[j] >= 0) {
-            continue;
+    if (object != NULL) {
+        parts->owned[parts->nowned++] = object;
+    }
+    return object;
+}
+
+/* Returns 0, or -1 with an exception set. */
+static int
+fill_values(const adapted_object *self, call_parts *parts, PyObject *const *args, npy_intp size)
+{
+    memcpy(parts->values, args, (size_t)self->nargs * sizeof(*args));
+    for (int i = 0; i < self->weak.count; i++) {
+        PyObject *number = PyObject_CallMethod(args[self->weak.at[i]], "item", NULL);
+        if ((parts->values[self->weak.at[i]] = own(parts, number)) == NULL) {
+            return -1;
         }
-        PyObject *descr = PyTuple_GET_ITEM(self->dtypes, j);
-        Py_INCREF(descr); /* stolen */
-        parts->made[j] = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)descr, 1, &size, NULL,
+    }
+    for (int j = 0; j < (int)PyTuple_GET_SIZE(self->dtypes); j++) {
+        PyObject *descr = Py_NewRef(PyTuple_GET_ITEM(self->dtypes, j)); /* stolen */
+        PyObject *made = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)descr, 1, &size, NULL,
                                               NULL, 0, NULL);
-        if (parts->made[j] == NULL) {
+        if ((parts->values[self->nargs + j] = own(parts, made)) == NULL) {
             return -1;
         }
     }
     return 0;
 }
 
-static int
-fill_inputs(adapted_object *self, call_parts *parts, PyObject *const *args, npy_intp size)
+/* Returns out= of the function: NULL with an exception set. */
+static PyObject *
+make_out(const adapted_object *self, call_parts *parts)
 {
-    for (int k = 0; k < self->ninputs; k++) {
-        int from = self->inputs[k];
-        if (from == INDEX) {
-            parts->items[k] = index_of_call(self, args, size);
-        } else if (from <= OUTPUT) {
-            int j = OUTPUT - from;
-            parts->items[k] =
-                Py_NewRef(self->given[j] >= 0 ? args[self->given[j]] : parts->made[j]);
-        } else {
-            parts->items[k] = self->weak[k] ? PyObject_CallMethod(args[from], "item", NULL)
-                                            : Py_NewRef(args[from]);
-        }
+    if (self->nown < 0) {
+        return parts->values[self->outs.at[0]];
+    }
+    PyObject *out = own(parts, PyTuple_New(self->outs.count));
+    for (int j = 0; j < self->outs.count && out != NULL; j++) {
+        int from = self->outs.at[j];
+        PyTuple_SET_ITEM(out, j, Py_NewRef(from == NONE ? Py_None : parts->values[from]));
+    }
+    return out;
+}
+
+/* Returns 0, or -1 with an exception set. */
+static int
+fill_items(adapted_object *self, call_parts *parts, PyObject *const *args, npy_intp size)
+{
+    for (int k = 0; k < self->inputs.count; k++) {
+        int from = self->inputs.at[k];
+        parts->items[k] =
+            from == INDEX ? own(parts, index_of_call(self, args, size)) : parts->values[from];
         if (parts->items[k] == NULL) {
             return -1;
         }
     }
+    if (self->outs.count > 0) {
+        parts->items[self->inputs.count] = make_out(self, parts);
+        return parts->items[self->inputs.count] == NULL ? -1 : 0;
+    }
     return 0;
 }
 
-/* Sets out= of the function if outputs are given; None stands for those that are not. */
-static int
-fill_out(const adapted_object *self, call_parts *parts, PyObject *const *args)
-{
-    int count = 0, first = -1;
-    for (int j = 0; j < self->noutputs; j++) {
-        if (!self->shared[j] && self->given[j] >= 0) {
-            first = first < 0 ? self->given[j] : first;
-            count++;
-        }
-    }
-    if (count == 0) {
-        return 0;
-    }
-    if (!self->tuple_out) {
-        parts->out = Py_NewRef(args[first]);
-        return 0;
-    }
-    parts->out = PyTuple_New(self->nown);
-    for (int j = 0, at = 0; j < self->noutputs && parts->out != NULL; j++) {
-        if (!self->shared[j]) {
-            PyObject *one = self->given[j] >= 0 ? args[self->given[j]] : Py_None;
-            PyTuple_SET_ITEM(parts->out, at++, Py_NewRef(one));
-        }
-    }
-    return parts->out == NULL ? -1 : 0;
-}
-
-/* ---- the result ------------------------------------------------------------- */
-
-/* Returns output j of the kernel: a new reference. *at counts the function's outputs. */
+/* Returns a result of the kernel: a new reference. */
 static PyObject *
-output_of(const adapted_object *self, const call_parts *parts, PyObject *const *args,
-          PyObject *result, int j, int *at)
+result_of(const adapted_object *self, const call_parts *parts, PyObject *found, int from)
 {
-    if (self->shared[j]) {
-        return Py_NewRef(self->given[j] >= 0 ? args[self->given[j]] : parts->made[j]);
-    }
-    return Py_NewRef(self->tuple_out ? PyTuple_GET_ITEM(result, (*at)++) : result);
+    return Py_NewRef(from >= 0        ? parts->values[from]
+                     : self->nown < 0 ? found
+                                      : PyTuple_GET_ITEM(found, -1 - from));
 }
 
 static PyObject *
-take_result(const adapted_object *self, const call_parts *parts, PyObject *const *args,
-            PyObject *result)
+take_result(const adapted_object *self, const call_parts *parts, PyObject *found)
 {
-    int at = 0;
     if (self->form == RETURNS_NONE) {
         Py_RETURN_NONE;
     }
-    if (self->tuple_out && self->nown > 0 &&
-        (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != self->nown)) {
+    if (self->nown > 0 && (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) != self->nown)) {
         PyErr_Format(PyExc_TypeError, "%U: the function did not return %d outputs", self->name,
                      self->nown);
         return NULL;
     }
     if (self->form == RETURNS_ONE) {
-        return output_of(self, parts, args, result, 0, &at);
+        return result_of(self, parts, found, self->results.at[0]);
     }
-    PyObject *tuple = PyTuple_New(self->noutputs);
-    for (int j = 0; j < self->noutputs && tuple != NULL; j++) {
-        PyTuple_SET_ITEM(tuple, j, output_of(self, parts, args, result, j, &at));
+    PyObject *tuple = PyTuple_New(self->results.count);
+    for (int j = 0; j < self->results.count && tuple != NULL; j++) {
+        PyTuple_SET_ITEM(tuple, j, result_of(self, parts, found, self->results.at[j]));
     }
     return tuple;
 }
-
-/* ---- the call ---------------------------------------------------------------- */
 
 static PyObject *
 adapted_call(PyObject *op, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     adapted_object *self = (adapted_object *)op;
-    PyObject *found = NULL, *result = NULL;
+    PyObject *result = NULL;
     npy_intp size = -1;
     call_parts parts;
-    memset(parts.items, 0, (size_t)(self->ninputs + 1) * sizeof(PyObject *));
-    memset(parts.made, 0, (size_t)self->noutputs * sizeof(PyObject *));
-    parts.out = NULL;
+    parts.nowned = 0;
     if (PyVectorcall_NARGS(nargsf) + (kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames)) !=
         self->nargs) { /* not called by the Dispatch that it was made for */
         PyErr_Format(PyExc_TypeError, "%U: wanted %d arguments", self->name, self->nargs);
         return NULL;
     }
-    if (self->passes) {
-        return PyObject_Vectorcall(self->target, args, (size_t)self->ninputs, self->outword);
+    if (self->form == PASSES) {
+        return PyObject_Vectorcall(self->target, args, (size_t)self->nargs - 1, self->outword);
     }
     Py_INCREF(op); /* Python code of scalars may drop the caller's last reference */
     if (self->size >= 0 && (size = read_size(self, args[self->size])) < 0) {
         goto done;
     }
-    if (make_outputs(self, &parts, size) < 0 || fill_inputs(self, &parts, args, size) < 0 ||
-        fill_out(self, &parts, args) < 0) {
-        goto done;
-    }
-    parts.items[self->ninputs] = parts.out;
-    found = PyObject_Vectorcall(self->target, parts.items, (size_t)self->ninputs,
-                                parts.out != NULL ? self->outword : NULL);
-    if (found != NULL) {
-        result = take_result(self, &parts, args, found);
+    if (fill_values(self, &parts, args, size) == 0 && fill_items(self, &parts, args, size) == 0) {
+        PyObject *found = PyObject_Vectorcall(self->target, parts.items, (size_t)self->inputs.count,
+                                              self->outs.count > 0 ? self->outword : NULL);
+        result = own(&parts, found) == NULL ? NULL : take_result(self, &parts, found);
     }
 done:
-    Py_XDECREF(found);
-    for (int k = 0; k < self->ninputs; k++) {
-        Py_XDECREF(parts.items[k]);
+    while (parts.nowned > 0) {
+        Py_DECREF(parts.owned[--parts.nowned]);
     }
-    for (int j = 0; j < self->noutputs; j++) {
-        Py_XDECREF(parts.made[j]);
-    }
-    Py_XDECREF(parts.out);
     Py_DECREF(op);
     return result;
 }
 
 /* ---- creation ------------------------------------------------------------------ */
 
-/* Reads a tuple of ints from `least` to below `below`. Returns their number, or -1 with an exception set. */
+/* Reads a tuple of ints from `least` to below `below`. Returns 0, or -1 with an exception set. */
 static int
-read_numbers(PyObject *tuple, int *numbers, int least, int below)
+read_numbers(PyObject *tuple, numbers *made, int least, int below)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(tuple);
     if (count > MOST_ARGUMENTS) {
@@ -329,15 +307,16 @@ read_numbers(PyObject *tuple, int *numbers, int least, int below)
             }
             return -1;
         }
-        numbers[i] = (int)number;
+        made->at[i] = (int)number;
     }
-    return (int)count;
+    made->count = (int)count;
+    return 0;
 }
 
 static int
 check_types(const adapted_object *self)
 {
-    for (int j = 0; j < self->noutputs; j++) {
+    for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(self->dtypes); j++) {
         if (!PyArray_DescrCheck(PyTuple_GET_ITEM(self->dtypes, j))) {
             return cwj_refuse_type("Adapted()", "an item of dtypes", "a dtype",
                                    PyTuple_GET_ITEM(self->dtypes, j));
@@ -346,87 +325,55 @@ check_types(const adapted_object *self)
     return 0;
 }
 
-/* Refuses sources that contradict each other, which would lead to reads outside of arrays. */
-static int
-check_sources(adapted_object *self)
-{
-    int nown = 0, wrong = 0;
-    for (int j = 0; j < self->noutputs; j++) {
-        nown += !self->shared[j];
-        wrong |= self->shared[j] && self->given[j] < 0 && self->size < 0;
-    }
-    for (int k = 0; k < self->ninputs; k++) {
-        wrong |= self->inputs[k] <= OUTPUT && (OUTPUT - self->inputs[k] >= self->noutputs ||
-                                               !self->shared[OUTPUT - self->inputs[k]]);
-    }
-    self->nown = nown;
-    wrong |= (nown > 1 && !self->tuple_out) || (self->form == RETURNS_ONE && self->noutputs != 1);
-    if (wrong) {
-        PyErr_SetString(PyExc_ValueError, "Adapted(): these sources are of no call");
-        return -1;
-    }
-    return 0;
-}
-
-static int
-fill(adapted_object *self, int nargs, PyObject *inputs, PyObject *weak, PyObject *given,
-     PyObject *shared, PyObject *spread)
-{
-    self->ninputs = read_numbers(inputs, self->inputs, OUTPUT - MOST_ARGUMENTS, nargs);
-    self->noutputs = self->ninputs < 0 ? -1 : read_numbers(given, self->given, -1, nargs);
-    self->nspread = self->noutputs < 0 ? -1 : read_numbers(spread, self->spread, 0, nargs);
-    if (self->nspread < 0) {
-        return -1;
-    }
-    int nweak = read_numbers(weak, self->weak, 0, 2);
-    int nshared = nweak < 0 ? -1 : read_numbers(shared, self->shared, 0, 2);
-    if (nshared < 0) {
-        return -1;
-    }
-    if (nshared != self->noutputs || PyTuple_GET_SIZE(self->dtypes) != self->noutputs ||
-        nweak != self->ninputs || self->size >= nargs) {
-        PyErr_SetString(PyExc_ValueError, "Adapted(): tuples of other lengths");
-        return -1;
-    }
-    return check_types(self) < 0 ? -1 : check_sources(self);
-}
-
 /* Only a compiled function may get the index operand, as that has no memory. */
 static int
 check_target(const adapted_object *self, const cwj_module_state *state)
 {
-    for (int k = 0; k < self->ninputs; k++) {
-        if (self->inputs[k] == INDEX && !Py_IS_TYPE(self->target, state->function_type)) {
+    for (int k = 0; k < self->inputs.count; k++) {
+        if (self->inputs.at[k] == INDEX && !Py_IS_TYPE(self->target, state->function_type)) {
             return cwj_refuse_type("Adapted()", "target", "a Function", self->target);
         }
     }
     return 0;
 }
 
-/* True for kernel(x, y, z) without weak scalars or new outputs: z is the function's out=. */
 static int
-passes_all(const adapted_object *self)
+fill(adapted_object *self, PyObject *inputs, PyObject *weak, PyObject *outs, PyObject *results,
+     PyObject *spread)
 {
-    int fits = self->noutputs == 1 && !self->shared[0] && !self->tuple_out &&
-               self->form == RETURNS_ONE && self->given[0] == self->ninputs &&
-               self->nargs == self->ninputs + 1;
-    for (int k = 0; k < self->ninputs; k++) {
-        fits = fits && self->inputs[k] == k && !self->weak[k];
+    Py_ssize_t nmade = PyTuple_GET_SIZE(self->dtypes);
+    if (self->nargs < 1 || self->nargs > MOST_ARGUMENTS || nmade > MOST_ARGUMENTS ||
+        self->size >= self->nargs || (nmade > 0 && self->size < 0)) {
+        PyErr_Format(PyExc_ValueError, "Adapted(): no call, or one of more than %d arguments",
+                     MOST_ARGUMENTS);
+        return -1;
     }
-    return fits;
+    int nvalues = self->nargs + (int)nmade;
+    if (read_numbers(inputs, &self->inputs, INDEX, nvalues) < 0 ||
+        read_numbers(weak, &self->weak, 0, self->nargs) < 0 ||
+        read_numbers(outs, &self->outs, self->nown < 0 ? 0 : NONE, nvalues) < 0 ||
+        read_numbers(results, &self->results, self->nown < 0 ? -1 : -self->nown, nvalues) < 0 ||
+        read_numbers(spread, &self->spread, 0, self->nargs) < 0) {
+        return -1;
+    }
+    if (self->form == RETURNS_ONE && self->results.count != 1) {
+        PyErr_SetString(PyExc_ValueError, "Adapted(): one result is wanted");
+        return -1;
+    }
+    return check_types(self);
 }
 
 static PyObject *
 adapted_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"target", "name",   "nargs", "inputs",    "weak", "given", "shared",
-                            "dtypes", "spread", "size",  "tuple_out", "form", NULL};
-    PyObject *target, *name, *inputs, *weak, *given, *shared, *dtypes, *spread;
-    int nargs, size, tuple_out, form;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OUiO!O!O!O!O!O!ipi:Adapted", names, &target,
-                                     &name, &nargs, &PyTuple_Type, &inputs, &PyTuple_Type, &weak,
-                                     &PyTuple_Type, &given, &PyTuple_Type, &shared, &PyTuple_Type,
-                                     &dtypes, &PyTuple_Type, &spread, &size, &tuple_out, &form)) {
+    static char *names[] = {"target", "name",   "nargs", "inputs", "weak", "outs", "results",
+                            "dtypes", "spread", "size",  "nown",   "form", NULL};
+    PyObject *target, *name, *inputs, *weak, *outs, *results, *dtypes, *spread;
+    int nargs, size, nown, form;
+    PyTypeObject *t = &PyTuple_Type;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OUiO!O!O!O!O!O!iii:Adapted", names, &target,
+                                     &name, &nargs, t, &inputs, t, &weak, t, &outs, t, &results, t,
+                                     &dtypes, t, &spread, &size, &nown, &form)) {
         return NULL;
     }
     adapted_object *self = (adapted_object *)type->tp_alloc(type, 0);
@@ -440,14 +387,12 @@ adapted_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->outword = Py_BuildValue("(N)", PyUnicode_InternFromString("out"));
     self->nargs = nargs;
     self->size = size < 0 ? -1 : size;
-    self->tuple_out = tuple_out;
-    self->form = form == RETURNS_NONE || form == RETURNS_ONE ? (returned)form : RETURNS_TUPLE;
-    if (self->outword == NULL || fill(self, nargs, inputs, weak, given, shared, spread) < 0 ||
+    self->nown = nown;
+    self->form = form >= RETURNS_NONE && form < PASSES ? (returned)form : PASSES;
+    if (self->outword == NULL || fill(self, inputs, weak, outs, results, spread) < 0 ||
         check_target(self, PyType_GetModuleState(type)) < 0) {
-        Py_DECREF(self);
-        return NULL;
+        Py_CLEAR(self);
     }
-    self->passes = passes_all(self);
     return (PyObject *)self;
 }
 
@@ -481,8 +426,8 @@ static PyMemberDef adapted_members[] = {
 };
 
 PyDoc_STRVAR(adapted_doc,
-             "Adapted(target, name, nargs, inputs, weak, given, shared, dtypes, spread, size,\n"
-             "        tuple_out, form)\n--\n\n"
+             "Adapted(target, name, nargs, inputs, weak, outs, results, dtypes, spread, size,\n"
+             "        nown, form)\n--\n\n"
              "A call of a kernel with arguments of certain types, as a call of its function.\n"
              "Made by cwrapjit/kernels/elementwise.py.");
 

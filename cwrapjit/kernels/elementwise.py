@@ -300,30 +300,43 @@ class ElementwiseKernel(Travels, Dispatch):
         indexed: bool,
     ) -> Any:
         """Returns the function if it takes the arguments as they are, else an Adapted around it."""
+        nargs, given = len(call.values), call.sources[self.nin :]
         values = [call.values[source] for source in call.sources[: self.nin]]
-        weak = [is_weak(each) and each.dtype != dtype for each, dtype in zip(values, dtypes, strict=False)]
+        weak = [
+            source
+            for source, each, dtype in zip(call.sources, values, dtypes, strict=False)
+            if is_weak(each) and each.dtype != dtype
+        ]
         shared = [each.raw for each in self.out_params]
         single = self.nout == 1 and not self.return_tuple
-        tuple_out = self.nout - sum(shared) != 1 or (self.return_tuple and not any(shared))
-        as_it_is = call.npositional == self.nin and (len(call.values) == self.nin or single)
-        if as_it_is and not (indexed or any(shared) or any(weak) or self.no_return):
+        as_it_is = call.npositional == self.nin and (nargs == self.nin or single)
+        if as_it_is and not (indexed or any(shared) or weak or self.no_return):
             return function
+        made = [j for j in range(self.nout) if shared[j] and given[j] < 0]
+        own = [j for j in range(self.nout) if not shared[j]]
+        results = [
+            -1 - own.index(j) if j in own else nargs + made.index(j) if j in made else given[j]
+            for j in range(self.nout)
+        ]
         inputs = [*call.sources[: self.nin], *([-1] if indexed else [])]
-        inputs += [-2 - j for j in range(self.nout) if shared[j]]
-        weak += [False] * (len(inputs) - self.nin)
+        inputs += [result for result in results if result >= 0]
+        outs = [given[j] for j in own] if any(given[j] >= 0 for j in own) else []
+        nown = -1 if len(own) == 1 and not (self.return_tuple and not any(shared)) else len(own)
+        passes = inputs == list(range(nargs - 1)) and outs == [nargs - 1] and nown < 0 and not weak
+        form = 0 if self.no_return else 2 if not single else 3 if passes else 1
         return Adapted(
             function,
             self._who,
-            len(call.values),
+            nargs,
             tuple(inputs),
             tuple(weak),
-            tuple(call.sources[self.nin :]),
-            tuple(shared),
-            tuple(dtypes[self.nin :]),
+            tuple(outs),
+            tuple(results),
+            tuple(dtypes[self.nin + j] for j in made),
             tuple(spread),
             call.size,
-            tuple_out,
-            0 if self.no_return else 1 if single else 2,
+            nown,
+            form,
         )
 
     # ---- the function of some types ----------------------------------------------------------------

@@ -784,33 +784,42 @@ def test_a_kernel_is_let_go_and_can_be_copied() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        (2, (0, 5), (0, 0), (-1,), (0,), 1, -1, True, 2),
-        (2, (0, -5), (0, 0), (-1,), (0,), 1, -1, False, 1),
-        (2, (0, -2), (0, 0), (-1,), (1,), 1, -1, False, 1),
-        (2, (0,), (0, 0), (-1,), (0,), 1, -1, False, 1),
-        (2, (0, 1), (3, 0), (-1,), (0,), 1, -1, False, 1),
-        (2, (0, -1), (0, 0), (-1,), (0,), 1, -1, False, 1),
-        (2, (0, 1), (0, 0), (-1,), (0,), 1, 2, False, 1),
-        (2, (0, 1), (0, 0), (-1, -1), (0, 0), 2, -1, False, 2),
-        (2, (0,) * 65, (0,) * 65, (-1,), (0,), 1, -1, True, 2),
+        (2, (0, 5), (), (), (-1,), 0, -1, 2, 2),
+        (2, (0, -2), (), (), (-1,), 0, -1, -1, 1),
+        (2, (0, 1), (3,), (), (-1,), 0, -1, -1, 1),
+        (2, (0, -1), (), (), (-1,), 0, -1, -1, 1),
+        (2, (0, 1), (), (), (-1,), 0, 2, -1, 1),
+        (2, (0, 1), (), (), (-2,), 0, -1, -1, 1),
+        (2, (0, 1), (), (-1,), (-1,), 0, -1, -1, 1),
+        (2, (0, 1), (), (), (-1, -1), 0, -1, -1, 1),
+        (2, (0, 2), (), (), (-1,), 1, -1, -1, 1),
+        (2, (0, 3), (), (), (-1,), 1, 1, -1, 1),
+        (2, (0, 1), (), (), (-1,), 65, 1, -1, 1),
+        (2, (0, 1), (), (), (-1,), 0, -1, 0, 2),
+        (0, (), (), (), (-1,), 0, -1, -1, 3),
+        (65, (0,), (), (), (-1,), 0, -1, -1, 1),
+        (2, (0,) * 65, (), (), (-1,), 0, -1, 1, 2),
     ],
 )
 def test_calls_that_no_kernel_makes(arguments: tuple[Any, ...]) -> None:
     """The private class rejects arguments that would lead out of its memory."""
-    nargs, inputs, weak, outputs, shared, count, size, tuple_out, form = arguments
+    nargs, inputs, weak, outs, results, count, size, nown, form = arguments
     dtypes = (np.dtype("f8"),) * count
     with pytest.raises((TypeError, ValueError), match=r"Adapted|at most 64"):
-        Adapted(max, "f()", nargs, inputs, weak, outputs, shared, dtypes, (0,), size, tuple_out, form)
+        Adapted(max, "f()", nargs, inputs, weak, outs, results, dtypes, (0,), size, nown, form)
 
 
 @pytest.mark.quick
 def test_a_call_by_hand_is_checked() -> None:
-    f = Adapted(pow, "f()", 2, (0, 1), (1, 0), (-1,), (0,), (np.dtype("f8"),), (), -1, False, 1)
+    f = Adapted(pow, "f()", 2, (0, 1), (0,), (), (-1,), (), (), -1, -1, 1)
     assert f(np.int8(3), 2) == 9 and f.target is pow
     refuses(TypeError, lambda: f(np.int8(3)), "wanted 2 arguments")
     refuses(AttributeError, lambda: f(3, 2), "'int' object has no attribute 'item'")
     with pytest.raises(TypeError):
         pickle.dumps(f)
+    refuses(TypeError, lambda: Adapted(max, "f()", 1, (0,), (), (), (-1,), (3,), (), 0, -1, 1), "a dtype")
+    two = Adapted(pow, "f()", 2, (0, 1), (), (), (-1, -2), (), (), -1, 2, 2)
+    refuses(TypeError, lambda: two(2, 3), "did not return 2 outputs")
 
 
 def test_one_that_is_dropped_while_it_is_called() -> None:
