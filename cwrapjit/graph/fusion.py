@@ -7,7 +7,7 @@ bits. A node that reads memory which another node overwrites is not merged."""
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +18,28 @@ MAX_STEPS = 64  # a much longer loop gains nothing
 
 
 class FusedOp(LoopOp):
-    """Several elementwise ops in one loop."""
+    """Several elementwise nodes in one loop, the last of which has its result. replaced: variables for which
+    others stand now, by id."""
 
     fuses = False
 
-    def __init__(self, ops: Sequence[LoopOp], steps: tuple[Step, ...], names: Sequence[str]) -> None:
-        self.ops = tuple(ops)
-        self._steps = steps
-        self._names = tuple(names)
+    def __init__(self, nodes: Sequence[Any], replaced: dict[int, Any]) -> None:
+        self.ops = tuple(node.op for node in nodes)
+        self.operands: list[Any] = []
+        self._names: list[str] = []
+        steps: list[Step] = []
+        sources: dict[int, int] = {}  # see Step.sources
+        for node in nodes:
+            (step,) = node.op.steps([variable.type for variable in node.inputs])
+            used = [replaced.get(id(variable), variable) for variable in node.inputs]
+            for variable, name in zip(used, node.op.argument_names(), strict=True):
+                if id(variable) not in sources:
+                    sources[id(variable)] = len(self.operands)
+                    self.operands.append(variable)
+                    self._names.append(name)
+            steps.append(replace(step, sources=tuple(sources[id(used[k])] for k in step.sources)))
+            sources[id(node.outputs[0])] = -len(steps)
+        self._steps = tuple(steps)
 
     def steps(self, types: Sequence[Any]) -> tuple[Step, ...]:
         return self._steps
@@ -53,69 +67,28 @@ def _may_fuse(node: Any) -> bool:
     )
 
 
-class _Groups:
-    """Decides which nodes are merged: `into` maps a node's id to the node that takes it up."""
-
-    def __init__(self, nodes: Sequence[Any], outputs: Sequence[Any], overwritten: Sequence[Any]) -> None:
-        self.overwritten = {id(variable) for variable in overwritten}
-        clients: dict[int, list[Any]] = collections.defaultdict(list)
-        for node in nodes:
-            for key in {id(variable): variable for variable in node.inputs}:
-                clients[key].append(node)
-        kept = {id(variable) for variable in outputs}
-        self.into: dict[int, Any] = {}
-        self.sizes: dict[int, int] = {id(node): 1 for node in nodes}
-        for node in nodes:
-            using = clients.get(id(node.outputs[0]), []) if node.outputs else []
-            if len(using) == 1 and id(node.outputs[0]) not in kept and self._suits(node, using[0]):
-                self.into[id(node)] = using[0]
-                self.sizes[id(using[0])] += self.sizes[id(node)]
-
-    def _suits(self, node: Any, user: Any) -> bool:
-        return (
-            _may_fuse(node)
-            and _may_fuse(user)
-            and not any(id(variable) in self.overwritten for variable in node.inputs)
-            and node.outputs[0].type.ndim == user.outputs[0].type.ndim
-            and self.sizes[id(node)] + self.sizes[id(user)] <= MAX_STEPS
-        )
-
-
-class _Loop:
-    """The steps of a group of nodes, in the order of the nodes."""
-
-    def __init__(self, members: Sequence[Any], replaced: dict[int, Any]) -> None:
-        self.operands: list[Any] = []
-        self.names: list[str] = []
-        self.steps: list[Step] = []
-        made: dict[int, int] = {}
-        for node in members:
-            (step,) = node.op.steps([variable.type for variable in node.inputs])
-            sources = [
-                made[id(v)] if id(v) in made else self._operand(replaced.get(id(v), v), name)
-                for v, name in zip(node.inputs, node.op.argument_names(), strict=True)
-            ]
-            self.steps.append(replace(step, sources=tuple(sources[k] for k in step.sources)))
-            made[id(node.outputs[0])] = -len(self.steps)
-
-    def _operand(self, variable: Any, name: str) -> int:
-        for k, known in enumerate(self.operands):
-            if known is variable:
-                return k
-        self.operands.append(variable)
-        self.names.append(name)
-        return len(self.operands) - 1
-
-
-def _members(nodes: Sequence[Any], into: dict[int, Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """Yields each remaining node with the nodes merged into it, in order."""
-    taken: dict[int, list[Any]] = collections.defaultdict(list)
+def _groups(nodes: Sequence[Any], outputs: Sequence[Any], overwritten: Sequence[Any]) -> Iterable[list[Any]]:
+    """Returns for each remaining node the nodes of its loop, in order: itself comes last."""
+    changing = {id(variable) for variable in overwritten}
+    makers = {
+        id(node.outputs[0]): node
+        for node in nodes
+        if _may_fuse(node) and changing.isdisjoint(map(id, node.inputs))
+    }
+    for variable in outputs:
+        makers.pop(id(variable), None)
+    clients = collections.Counter(key for node in nodes for key in set(map(id, node.inputs)))
+    groups: dict[int, list[Any]] = {}
     for node in nodes:
-        members = [*taken.pop(id(node), []), node]
-        if id(node) in into:
-            taken[id(into[id(node)])].extend(members)
-        else:
-            yield node, members
+        members = [node]
+        for key in dict.fromkeys(map(id, node.inputs if _may_fuse(node) else ())):
+            maker = makers.get(key)
+            if maker is None or clients[key] > 1 or len(groups[id(maker)]) + len(members) > MAX_STEPS:
+                continue
+            if maker.outputs[0].type.ndim == node.outputs[0].type.ndim:
+                members = [*groups.pop(id(maker)), *members]
+        groups[id(node)] = members
+    return groups.values()
 
 
 def fuse(nodes: Sequence[Any], outputs: Sequence[Any], overwritten: Sequence[Any] = ()) -> list[Any]:
@@ -125,26 +98,19 @@ def fuse(nodes: Sequence[Any], outputs: Sequence[Any], overwritten: Sequence[Any
     if sum(map(_may_fuse, nodes)) < 2:
         return list(outputs)
     foreign = {id(v) for node in nodes if not isinstance(node, Apply) for v in node.inputs}
-    groups = _Groups(nodes, outputs, overwritten)
     replaced: dict[int, Any] = {}
-    for node, members in _members(nodes, groups.into):
+    for members in _groups(nodes, outputs, overwritten):
+        node = members[-1]
         if any(id(output) in foreign for output in node.outputs):
             continue
+        op, inputs = node.op, [replaced.get(id(v), v) for v in node.inputs]
         if len(members) > 1:
-            new = _fused(members, replaced)
-        elif any(id(v) in replaced for v in node.inputs):
-            new = Apply(
-                node.op, [replaced.get(id(v), v) for v in node.inputs], [v.clone() for v in node.outputs]
-            )
-        else:
+            op = FusedOp(members, replaced)
+            inputs = op.operands
+        elif all(id(v) not in replaced for v in node.inputs):
             continue
+        new = Apply(op, inputs, [v.clone() for v in node.outputs])
         for old, made in zip(node.outputs, new.outputs, strict=True):
             made.name = old.name
             replaced[id(old)] = made
     return [replaced.get(id(variable), variable) for variable in outputs]
-
-
-def _fused(members: Sequence[Any], replaced: dict[int, Any]) -> Apply:
-    loop = _Loop(members, replaced)
-    op = FusedOp([node.op for node in members], tuple(loop.steps), loop.names)
-    return Apply(op, loop.operands, [members[-1].outputs[0].clone()])

@@ -63,9 +63,7 @@ class UfuncOp(LoopOp):
         return [dtype.name for dtype in found]
 
     def steps(self, types: Sequence[Any]) -> tuple[Step, ...]:
-        *used, made = _resolved(self.name, *(type.dtype for type in types))
-        names = ("a", "b")[: len(used)]
-        return (Step(names, tuple(range(len(used))), tuple(used), _expression(self.name, used), made),)
+        return (_step(self.name, *(type.dtype for type in types)),)
 
     def argument_names(self) -> Sequence[str]:
         return ("operand 0", "operand 1")[: self.ufunc.nin]
@@ -83,12 +81,13 @@ class UfuncOp(LoopOp):
         return self.name
 
 
-def _dtypes_of(name: str, *dtypes: str) -> list[str]:
-    """Returns UfuncOp.dtypes() of operands of these dtypes."""
-    return _OPS[name].dtypes([np.dtype(dtype) for dtype in dtypes])
+def _step_of(name: str, *dtypes: str) -> Step:
+    """Returns the step of operands of these dtypes."""
+    *used, made = _OPS[name].dtypes([np.dtype(dtype) for dtype in dtypes])
+    return Step(("a", "b")[: len(used)], tuple(range(len(used))), tuple(used), _expression(name, used), made)
 
 
-_resolved = functools.cache(_dtypes_of)
+_step = functools.cache(_step_of)
 
 
 def _promoted(op: Any, value: Any) -> Any:
