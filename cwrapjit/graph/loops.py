@@ -15,7 +15,8 @@ from zlib import crc32
 
 import numpy as np
 
-from cwrapjit._cwrapjit import expression_standing, function
+from cwrapjit._cwrapjit import expression_standing
+from cwrapjit._imports import load
 from cwrapjit.graph.arrays import array_of
 from cwrapjit.graph.base import Apply, Constant, COp, is_variable
 from cwrapjit.graph.scalars import (
@@ -287,9 +288,8 @@ class LoopOp(COp):
 
     def compute(self, node: Any, arrays: Sequence[Any]) -> Any:
         """Returns the result for arrays of the input dtypes."""
-        return _compiled_steps(
-            self._node_steps(node), getattr(self, "headers", ()), getattr(self, "support_code", "")
-        )(*arrays)
+        alone = Apply(self, [v.type() for v in node.inputs], [node.outputs[0].type()])
+        return load("cwrapjit.graph.linking").link(alone.inputs, alone.out, optimize="off")(*arrays)
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
         """Computes the op outside the graph."""
@@ -297,26 +297,6 @@ class LoopOp(COp):
         made = node.outputs[0].type
         result = np.asarray(self.compute(node, arrays)).astype(made.dtype)
         output_storage[0][0] = result if made.is_array else made.filter(result[()])
-
-
-def _compiled_steps(program: tuple[list[Any], tuple[Step, ...]], headers: Sequence[str], support: str) -> Any:
-    """Returns a broadcasting function that computes the steps, compiled by cwrapjit.function()."""
-    types, steps = program
-    reads = [f"*({c_type(type.dtype)} *)data_slice__x{k}" for k, type in enumerate(types)]
-    values = {
-        k: _load(f"({read})", type.dtype) for k, (read, type) in enumerate(zip(reads, types, strict=True))
-    }
-    target = f"*({c_type(steps[-1].dtype)} *)data_slice__output"
-    own_steps = [replace(step, file="", expression=f"{step.expression}\n") for step in steps]
-    body = "\n".join([*_body(own_steps, values, target), "return 1;"])
-    own = ("<cwj_complex.h>", "<cwj_arithmetic.h>", "<numpy/halffloat.h>")
-    return function(
-        "reference",
-        signature=f"{', '.join(f'x{k}()' for k in range(len(types)))} -> output()",
-        Ccode_slice_eval={(*(np.dtype(type.dtype) for type in types), np.dtype(steps[-1].dtype)): body},
-        header="\n".join([*(f"#include {name}" for name in (*own, *headers)), support]),
-        optimize="off",
-    )
 
 
 class Elementwise(LoopOp):
