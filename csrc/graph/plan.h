@@ -24,6 +24,7 @@
  */
 #pragma once
 
+#include "base/arena.h"
 #include "base/state.h"
 
 #include "graph/code/code.h"
@@ -50,7 +51,7 @@ typedef struct cwj_graph_plan_node {
     PyObject *label; /* str: "Add(x, y)" */
     int code_block;
     int ninputs, noutputs;
-    int *inputs, *outputs; /* owned, in one block at inputs: indexes of variables */
+    int *inputs, *outputs; /* indexes of variables */
     int params; /* the variable whose value perform() takes after its lists, or -1 */
 } cwj_graph_plan_node;
 
@@ -66,7 +67,8 @@ typedef struct cwj_graph_plan {
     PyObject *input_names; /* tuple: an interned str per input, or None */
     PyObject *blocks; /* tuple of str: [i] describes failure code i + 1; "": not used */
     int nvariables, nnodes, nsteps, ninputs, noutputs;
-    cwj_graph_plan_variable *variables; /* these four are owned; the inputs come first */
+    cwj_arena arena; /* owns all arrays */
+    cwj_graph_plan_variable *variables; /* the inputs come first */
     cwj_graph_plan_node *nodes; /* in the order in which they run */
     cwj_graph_plan_step *steps;
     int *outputs; /* indexes of variables; an output may be an input or a constant */

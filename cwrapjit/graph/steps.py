@@ -6,7 +6,6 @@ that go from step to step, to Python or to the caller go through a storage."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 from cwrapjit.graph.walk import Node, Value
 
@@ -37,9 +36,9 @@ class Step:
             value.extracted = True
         self.roles[value.number] = role
 
-    def said(self) -> tuple[int, bool, tuple[int, ...], int]:
+    def said(self) -> tuple[int, bool, tuple[tuple[int, int], ...], int]:
         """Return for C: the only node or -1, if it is in C, variables and roles, number of nodes in C."""
-        return self.node, self.in_c, tuple(chain(*sorted(self.roles.items()))), len(self.nodes) * self.in_c
+        return self.node, self.in_c, tuple(sorted(self.roles.items())), len(self.nodes) * self.in_c
 
 
 def _cut(nodes: Sequence[Node], alone: bool) -> list[Step]:

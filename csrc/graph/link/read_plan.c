@@ -23,44 +23,94 @@ parse(PyObject *said, const char *format, ...)
     return fits ? 0 : refuse();
 }
 
-static int
-count_of(PyObject *tuple)
-{
-    return (int)Py_MIN(PyTuple_GET_SIZE(tuple), INT_MAX / 4);
-}
+/* ---- lists ------------------------------------------------------------------ */
 
+typedef struct reading {
+    cwj_graph_plan *plan;
+    cwj_unit_of_graph *unit;
+    tj_graph_step *steps; /* in C */
+    int *nodes; /* in C: their numbers, in the order of their steps */
+    int placed; /* the number of nodes of the steps so far */
+} reading;
+
+/* Reads item i of a list. Returns 0, or -1 with an exception set. */
+typedef int reader(reading *self, void *made, PyObject *said, int i);
+
+/* A tuple, and the array that is made of it. */
+typedef struct {
+    PyObject *said;
+    int *count;
+    void *array; /* where its address is stored */
+    size_t size; /* of an item */
+    reader *read;
+} list;
+
+#define LIST(said, count, array, read) {said, &(count), (void *)&(array), sizeof(*(array)), read}
+
+/* Reads lists into the arena, one after the other. The counts are there first. Behind each array is a zero. Returns 0,
+ * or -1 with an exception set. */
 static int
-read_numbers(PyObject *tuple, int limit, int *numbers)
+read_lists(reading *self, cwj_arena *arena, int n, const list *lists)
 {
-    for (int i = 0; i < count_of(tuple); i++) {
-        PyObject *item = PyTuple_GET_ITEM(tuple, i);
-        long number = PyLong_Check(item) ? PyLong_AsLong(item) : -1;
-        if (number < 0 || number >= limit) {
-            return refuse();
+    for (const list *each = lists; each < lists + n; each++) {
+        *each->count = (int)Py_MIN(PyTuple_GET_SIZE(each->said), INT_MAX / 4);
+        char *array = cwj_arena_alloc(arena, (size_t)*each->count + 1, each->size);
+        if (array == NULL) {
+            return -1;
         }
-        numbers[i] = (int)number;
+        memcpy(each->array, &array, sizeof(array));
+        for (int i = 0; i < *each->count; i++) {
+            PyObject *item = PyTuple_GET_ITEM(each->said, i);
+            if (each->read(self, array + (size_t)i * each->size, item, i) < 0) {
+                return -1;
+            }
+        }
     }
     return 0;
 }
 
-/* Checks the keyword names of inputs: str or None. */
+/* The number of a variable. */
 static int
-check_names(PyObject *tuple)
+read_number(reading *self, void *made, PyObject *said, int Py_UNUSED(i))
 {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        PyObject *name = PyTuple_GET_ITEM(tuple, i);
-        if (name != Py_None && !PyUnicode_CheckExact(name)) {
-            return refuse();
-        }
-    }
-    return 0;
+    long number = PyLong_Check(said) ? PyLong_AsLong(said) : -1;
+    *(int *)made = (int)number;
+    return number < 0 || number >= self->plan->nvariables ? refuse() : 0;
+}
+
+/* The keyword name of an input: str or None. */
+static int
+check_name(reading *Py_UNUSED(self), void *Py_UNUSED(made), PyObject *said, int Py_UNUSED(i))
+{
+    return said != Py_None && !PyUnicode_CheckExact(said) ? refuse() : 0;
+}
+
+static int
+read_piece(reading *Py_UNUSED(self), void *made, PyObject *said, int Py_UNUSED(i))
+{
+    tj_piece *piece = made;
+    Py_ssize_t length = 0;
+    int status = parse(said, "s#s", &piece->text, &length, &piece->file);
+    piece->length = (size_t)length;
+    return status;
+}
+
+/* A text in bytes. */
+static int
+read_text(reading *Py_UNUSED(self), void *made, PyObject *said, int Py_UNUSED(i))
+{
+    const char *text = PyBytes_AsString(said);
+    *(const char **)made = text;
+    return text == NULL ? refuse() : 0;
 }
 
 /* ---- variables and nodes ------------------------------------------------- */
 
 static int
-read_variable(cwj_graph_plan *plan, cwj_graph_plan_variable *made, PyObject *said)
+read_variable(reading *self, void *place, PyObject *said, int Py_UNUSED(i))
 {
+    cwj_graph_plan *plan = self->plan;
+    cwj_graph_plan_variable *made = place;
     int is_constant;
     if (parse(said, "OOUOipOpppp", &made->variable, &made->type, &made->label, &made->filter,
               &made->update, &is_constant, &made->value, &made->literal, &made->stored,
@@ -75,81 +125,51 @@ read_variable(cwj_graph_plan *plan, cwj_graph_plan_variable *made, PyObject *sai
 }
 
 static int
-read_node(const cwj_graph_plan *plan, cwj_graph_plan_node *made, PyObject *said)
+read_node(reading *self, void *place, PyObject *said, int Py_UNUSED(i))
 {
+    cwj_graph_plan *plan = self->plan;
+    cwj_graph_plan_node *made = place;
     PyObject *inputs, *outputs;
     if (parse(said, "OOUO!O!ii", &made->node, &made->op, &made->label, &PyTuple_Type, &inputs,
               &PyTuple_Type, &outputs, &made->params, &made->code_block) < 0) {
         return -1;
     }
-    made->ninputs = count_of(inputs);
-    made->noutputs = count_of(outputs);
-    made->inputs = cwj_allocate((size_t)made->ninputs + (size_t)made->noutputs + 1, sizeof(int));
-    if (made->inputs == NULL) {
-        return -1;
-    }
-    made->outputs = made->inputs + made->ninputs;
-    if (read_numbers(inputs, plan->nvariables, made->inputs) < 0 ||
-        read_numbers(outputs, plan->nvariables, made->outputs) < 0) {
-        return -1;
-    }
-    return made->params < plan->nvariables ? 0 : refuse();
+    const list lists[] = {LIST(inputs, made->ninputs, made->inputs, read_number),
+                          LIST(outputs, made->noutputs, made->outputs, read_number)};
+    return read_lists(self, &plan->arena, 2, lists) < 0 ? -1
+           : made->params < plan->nvariables            ? 0
+                                                        : refuse();
 }
 
 static int
-read_parts(cwj_graph_plan *plan)
+read_parts(reading *self)
 {
+    cwj_graph_plan *plan = self->plan;
     PyTypeObject *t = &PyTuple_Type;
     PyObject *variables, *nodes, *outputs;
+    PyObject **names;
     if (parse(plan->said, "UO!O!O!O!O!", &plan->name, t, &variables, t, &nodes, t, &plan->blocks, t,
-              &plan->input_names, t, &outputs) < 0 ||
-        check_names(plan->input_names) < 0) {
+              &plan->input_names, t, &outputs) < 0) {
         return -1;
     }
-    plan->ninputs = count_of(plan->input_names);
-    plan->nvariables = count_of(variables);
-    plan->noutputs = count_of(outputs);
-    plan->bare = plan->noutputs == 1;
-    plan->outputs = cwj_allocate((size_t)plan->noutputs + 1, sizeof(int));
-    plan->variables = cwj_allocate((size_t)plan->nvariables + 1, sizeof(*plan->variables));
-    plan->nodes = cwj_allocate((size_t)count_of(nodes) + 1, sizeof(*plan->nodes));
-    if (plan->outputs == NULL || plan->variables == NULL || plan->nodes == NULL ||
-        read_numbers(outputs, plan->nvariables, plan->outputs) < 0) {
-        return -1;
-    }
-    for (int i = 0; i < plan->nvariables; i++) {
-        if (read_variable(plan, &plan->variables[i], PyTuple_GET_ITEM(variables, i)) < 0) {
-            return -1;
-        }
-    }
-    plan->nnodes = count_of(nodes);
-    for (int n = 0; n < plan->nnodes; n++) {
-        if (read_node(plan, &plan->nodes[n], PyTuple_GET_ITEM(nodes, n)) < 0) {
-            return -1;
-        }
-    }
-    return plan->ninputs > plan->nvariables ? refuse() : 0;
+    const list lists[] = {LIST(plan->input_names, plan->ninputs, names, check_name),
+                          LIST(variables, plan->nvariables, plan->variables, read_variable),
+                          LIST(outputs, plan->noutputs, plan->outputs, read_number),
+                          LIST(nodes, plan->nnodes, plan->nodes, read_node)};
+    plan->bare = PyTuple_GET_SIZE(outputs) == 1;
+    return read_lists(self, &plan->arena, 4, lists) < 0 ? -1
+           : plan->ninputs > plan->nvariables           ? refuse()
+                                                        : 0;
 }
 
 /* ---- texts --------------------------------------------------------------- */
-
-static int
-read_piece(PyObject *said, tj_piece *piece)
-{
-    Py_ssize_t length;
-    if (parse(said, "s#s", &piece->text, &length, &piece->file) < 0) {
-        return -1;
-    }
-    piece->length = (size_t)length;
-    return 0;
-}
 
 /* Reads `count` pieces from a tuple, from item `first` on. */
 static int
 read_pieces(PyObject *said, Py_ssize_t first, tj_piece *const *pieces, Py_ssize_t count)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (read_piece(PyTuple_GET_ITEM(said, first + i), pieces[i]) < 0) {
+        if (read_piece(NULL, pieces[i], PyTuple_GET_ITEM(said, first + i), 0) < 0) {
             return -1;
         }
     }
@@ -157,25 +177,30 @@ read_pieces(PyObject *said, Py_ssize_t first, tj_piece *const *pieces, Py_ssize_
 }
 
 static int
-read_variable_texts(cwj_graph_plan_variable *known, tj_graph_variable *made, PyObject *said)
+read_variable_texts(reading *self, void *place, PyObject *said, int i)
 {
+    tj_graph_variable *made = place;
     PyObject *o;
-    int sync_fails;
+    int fetched, kept, sync_fails;
     tj_piece *const pieces[] = {&made->declare, &made->extract, &made->init, &made->sync,
                                 &made->cleanup};
-    if (parse(said, "sspppOOOOO", &made->name, &made->label, &known->fetched, &known->kept,
-              &sync_fails, &o, &o, &o, &o, &o) < 0) {
+    if (i >= self->plan->nvariables) {
+        return refuse();
+    }
+    if (parse(said, "sspppOOOOO", &made->name, &made->label, &fetched, &kept, &sync_fails, &o, &o,
+              &o, &o, &o) < 0) {
         return -1;
     }
-    made->fetched = known->fetched;
-    made->kept = known->kept;
+    self->plan->variables[i].fetched = made->fetched = fetched;
+    self->plan->variables[i].kept = made->kept = kept;
     made->sync_fails = sync_fails;
     return read_pieces(said, 5, pieces, 5);
 }
 
 static int
-read_node_texts(tj_graph_node *made, PyObject *said)
+read_node_texts(reading *Py_UNUSED(self), void *place, PyObject *said, int Py_UNUSED(i))
 {
+    tj_graph_node *made = place;
     PyObject *o;
     tj_piece *const pieces[] = {
         &made->support,          &made->element,        &made->struct_declare,
@@ -188,137 +213,75 @@ read_node_texts(tj_graph_node *made, PyObject *said)
     return read_pieces(said, 4, pieces, 9);
 }
 
-static int
-read_texts(cwj_graph_plan *plan, cwj_unit_of_graph *unit, PyObject *variables, PyObject *nodes)
-{
-    tj_graph *graph = &unit->graph;
-    graph->nvariables = count_of(variables);
-    graph->nnodes = count_of(nodes);
-    tj_graph_variable *values =
-        cwj_arena_alloc(&unit->arena, (size_t)graph->nvariables, sizeof(*values));
-    tj_graph_node *operations =
-        cwj_arena_alloc(&unit->arena, (size_t)graph->nnodes, sizeof(*operations));
-    if (values == NULL || operations == NULL) {
-        return -1;
-    }
-    graph->variables = values;
-    graph->nodes = operations;
-    if (graph->nvariables > plan->nvariables) {
-        return refuse();
-    }
-    for (int i = 0; i < graph->nvariables; i++) {
-        PyObject *said = PyTuple_GET_ITEM(variables, i);
-        if (read_variable_texts(&plan->variables[i], &values[i], said) < 0) {
-            return -1;
-        }
-    }
-    for (int n = 0; n < graph->nnodes; n++) {
-        if (read_node_texts(&operations[n], PyTuple_GET_ITEM(nodes, n)) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* ---- steps --------------------------------------------------------------- */
 
-/* said: (variable, role, variable, role, ...). */
+/* said: (variable, role). */
 static int
-read_uses(cwj_unit_of_graph *unit, PyObject *said, tj_graph_step *step)
+read_use(reading *self, void *place, PyObject *said, int Py_UNUSED(i))
 {
-    step->nuses = count_of(said) / 2;
-    tj_graph_use *uses = cwj_arena_alloc(&unit->arena, (size_t)step->nuses, sizeof(*uses));
-    step->uses = uses;
-    if (uses == NULL) {
+    tj_graph_use *made = place;
+    int role;
+    if (parse(said, "ii", &made->variable, &role) < 0) {
         return -1;
     }
-    for (int i = 0; i < step->nuses; i++) {
-        PyObject *variable = PyTuple_GET_ITEM(said, 2 * i),
-                 *role = PyTuple_GET_ITEM(said, 2 * i + 1);
-        uses[i].variable = (int)PyLong_AsLong(variable);
-        uses[i].role = (tj_graph_role)PyLong_AsLong(role);
-        if (PyErr_Occurred() || uses[i].variable < 0 ||
-            uses[i].variable >= unit->graph.nvariables || uses[i].role > TJ_GRAPH_OUTPUT) {
-            return refuse();
-        }
-    }
-    return 0;
+    made->role = (tj_graph_role)role;
+    return made->variable < 0 || made->variable >= self->unit->graph.nvariables || role < 0 ||
+                   role > TJ_GRAPH_OUTPUT
+               ? refuse()
+               : 0;
 }
 
 static int
-read_steps(cwj_graph_plan *plan, cwj_unit_of_graph *unit, PyObject *said)
+read_step(reading *self, void *place, PyObject *said, int Py_UNUSED(i))
 {
-    tj_graph *graph = &unit->graph;
-    int placed = 0; /* nodes in C so far; they have the order of their steps */
-    plan->nsteps = count_of(said);
-    plan->steps = cwj_allocate((size_t)plan->nsteps + 1, sizeof(*plan->steps));
-    tj_graph_step *steps = cwj_arena_alloc(&unit->arena, (size_t)plan->nsteps + 1, sizeof(*steps));
-    int *nodes = cwj_arena_alloc(&unit->arena, (size_t)graph->nnodes, sizeof(*nodes));
-    if (plan->steps == NULL || steps == NULL || nodes == NULL) {
+    cwj_graph_plan_step *step = place;
+    tj_graph *graph = &self->unit->graph;
+    PyObject *uses;
+    int in_c, count;
+    if (parse(said, "ipO!i", &step->node, &in_c, &PyTuple_Type, &uses, &count) < 0) {
         return -1;
     }
-    graph->steps = steps;
+    if (step->node >= self->plan->nnodes || (step->node < 0 && !in_c) || count < 0 ||
+        count > graph->nnodes - self->placed) {
+        return refuse();
+    }
+    step->c = in_c ? graph->nsteps++ : -1;
+    if (!in_c) {
+        return 0;
+    }
+    tj_graph_step *made = &self->steps[step->c];
+    made->nodes = self->nodes + self->placed;
+    made->nnodes = count;
+    self->placed += count;
+    const list lists[] = {LIST(uses, made->nuses, made->uses, read_use)};
+    return read_lists(self, &self->unit->arena, 1, lists);
+}
+
+static int
+read_steps(reading *self, PyObject *said)
+{
+    cwj_graph_plan *plan = self->plan;
+    tj_graph *graph = &self->unit->graph;
+    cwj_arena *arena = &self->unit->arena;
+    self->steps = cwj_arena_alloc(arena, (size_t)PyTuple_GET_SIZE(said) + 1, sizeof(*self->steps));
+    self->nodes = cwj_arena_alloc(arena, (size_t)graph->nnodes + 1, sizeof(*self->nodes));
+    if (self->steps == NULL || self->nodes == NULL) {
+        return -1;
+    }
     for (int n = 0; n < graph->nnodes; n++) {
-        nodes[n] = n;
+        self->nodes[n] = n;
     }
-    for (int i = 0; i < plan->nsteps; i++) {
-        cwj_graph_plan_step *step = &plan->steps[i];
-        PyObject *uses;
-        int in_c, count;
-        if (parse(PyTuple_GET_ITEM(said, i), "ipO!i", &step->node, &in_c, &PyTuple_Type, &uses,
-                  &count) < 0) {
-            return -1;
-        }
-        if (step->node >= plan->nnodes || (step->node < 0 && !in_c) || count < 0 ||
-            count > graph->nnodes - placed) {
-            return refuse();
-        }
-        step->c = in_c ? graph->nsteps++ : -1;
-        tj_graph_step *made = &steps[in_c ? step->c : plan->nsteps];
-        made->nodes = nodes + placed;
-        made->nnodes = count;
-        placed += count;
-        if (read_uses(unit, uses, made) < 0) {
-            return -1;
-        }
-    }
-    return 0;
+    graph->steps = self->steps;
+    const list lists[] = {LIST(said, plan->nsteps, plan->steps, read_step)};
+    return read_lists(self, &plan->arena, 1, lists);
 }
 
 /* ---- what the unit needs ------------------------------------------------- */
 
-/* A NULL-terminated array of the texts in a tuple of bytes; NULL with an exception set. */
-static const char *const *
-list_texts(cwj_arena *arena, PyObject *tuple)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
-    const char **list = cwj_arena_alloc(arena, (size_t)count + 1, sizeof(*list));
-    for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
-        list[i] = PyBytes_AsString(PyTuple_GET_ITEM(tuple, i));
-        if (list[i] == NULL) {
-            refuse();
-            return NULL;
-        }
-    }
-    return list;
-}
-
-static const tj_piece *
-list_pieces(cwj_arena *arena, PyObject *tuple, int *count)
-{
-    *count = count_of(tuple);
-    tj_piece *list = cwj_arena_alloc(arena, (size_t)*count + 1, sizeof(*list));
-    for (int i = 0; list != NULL && i < *count; i++) {
-        if (read_piece(PyTuple_GET_ITEM(tuple, i), &list[i]) < 0) {
-            return NULL;
-        }
-    }
-    return list;
-}
-
 static int
-read_settings(cwj_unit_of_graph *unit, PyObject *said)
+read_settings(reading *self, PyObject *said)
 {
+    cwj_unit_of_graph *unit = self->unit;
     tj_graph *graph = &unit->graph;
     cwj_graph_request *request = &unit->request;
     PyObject *headers, *supports, *inits, *dirs, *macros, *compiler, *versions;
@@ -330,16 +293,15 @@ read_settings(cwj_unit_of_graph *unit, PyObject *said)
     }
     request->compiler = compiler == Py_None ? NULL : compiler;
     request->versions = versions == Py_None ? NULL : versions;
-    graph->headers = list_texts(&unit->arena, headers);
-    graph->nheaders = count_of(headers);
-    graph->supports = list_pieces(&unit->arena, supports, &graph->nsupports);
-    graph->inits = list_pieces(&unit->arena, inits, &graph->ninits);
-    unit->environment.include_dirs = list_texts(&unit->arena, dirs);
-    unit->environment.define_macros = list_texts(&unit->arena, macros);
-    return graph->headers == NULL || graph->supports == NULL || graph->inits == NULL ||
-                   unit->environment.include_dirs == NULL || unit->environment.define_macros == NULL
-               ? -1
-               : 0;
+    int ndirs, nmacros;
+    const list lists[] = {
+        LIST(headers, graph->nheaders, graph->headers, read_text),
+        LIST(supports, graph->nsupports, graph->supports, read_piece),
+        LIST(inits, graph->ninits, graph->inits, read_piece),
+        LIST(dirs, ndirs, unit->environment.include_dirs, read_text),
+        LIST(macros, nmacros, unit->environment.define_macros, read_text),
+    };
+    return read_lists(self, &unit->arena, 5, lists);
 }
 
 /* ---- the whole ----------------------------------------------------------- */
@@ -349,13 +311,17 @@ cwj_read_plan(cwj_graph_plan *plan, cwj_unit_of_graph *unit, PyObject *said)
 {
     PyTypeObject *t = &PyTuple_Type;
     PyObject *parts, *steps, *texts, *node_texts, *settings;
+    reading self = {.plan = plan, .unit = unit};
+    tj_graph *graph = &unit->graph;
     if (parse(said, "O!O!O!O!O", t, &parts, t, &steps, t, &texts, t, &node_texts, &settings) < 0) {
         return -1;
     }
     plan->said = Py_NewRef(parts);
-    if (read_parts(plan) < 0 || read_texts(plan, unit, texts, node_texts) < 0 ||
-        read_steps(plan, unit, steps) < 0) {
+    const list lists[] = {LIST(texts, graph->nvariables, graph->variables, read_variable_texts),
+                          LIST(node_texts, graph->nnodes, graph->nodes, read_node_texts)};
+    if (read_parts(&self) < 0 || read_lists(&self, &unit->arena, 2, lists) < 0 ||
+        read_steps(&self, steps) < 0) {
         return -1;
     }
-    return unit->graph.nsteps == 0 ? 0 : read_settings(unit, settings);
+    return graph->nsteps == 0 ? 0 : read_settings(&self, settings);
 }

@@ -1,12 +1,11 @@
 /* read_plan.h: reads what cwrapjit/graph/linking.py finds in a graph into C data. */
 #pragma once
 
-#include "base/arena.h"
 #include "graph/plan.h"
 
 /* The description of the C unit to compile. */
 typedef struct cwj_unit_of_graph {
-    cwj_arena arena; /* owns all arrays; texts belong to Python objects */
+    cwj_arena arena; /* owns its arrays; texts belong to Python objects */
     tj_graph graph;
     tj_environment_options environment;
     cwj_graph_request request; /* refers to these two */
