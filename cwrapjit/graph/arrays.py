@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from cwrapjit._cwrapjit import make_filter
-from cwrapjit.graph.base import ByKey, CType
+from cwrapjit.graph.base import BuiltIn
 from cwrapjit.graph.operators import NumericVariable
 from cwrapjit.graph.scalars import Scalar, c_type, dtype_name, own_headers, refuse_masked, type_number
 
 _NUMBERS = (bool, int, float, complex, np.number, np.bool_, np.ndarray)
 
 
-class ndarray(ByKey, CType):
+class ndarray(BuiltIn):
     """An array of one dtype and rank, of any shape and strides, aligned and in native byte order.
 
     >>> import numpy as np
@@ -34,6 +34,7 @@ class ndarray(ByKey, CType):
 
     variable_class = NumericVariable
     is_array = True
+    ctype = "PyArrayObject *"
 
     def __init__(self, dtype: Any, ndim: int) -> None:
         self.dtype = dtype_name("ndarray", dtype)
@@ -98,17 +99,14 @@ class ndarray(ByKey, CType):
 
     # ---- C's side
 
+    def c_is_simple(self) -> bool:
+        return False
+
     def c_element_type(self) -> str:
         return c_type(self.dtype)
 
     def c_headers(self, c_compiler: Any = None) -> list[str]:
         return ["<cwj_arrays.h>", *own_headers(self.dtype)]
-
-    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
-        return f"PyArrayObject *{name};"
-
-    def c_init(self, name: str, sub: dict[str, str]) -> str:
-        return f"{name} = NULL;"
 
     def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
         check = f"cwj_array_check(py_{name}, {type_number(self.dtype)}, {self.ndim})"
@@ -134,9 +132,6 @@ if ({name} == NULL) {{
 
     def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
         return f"Py_XDECREF({name});"
-
-    def c_code_cache_version(self) -> tuple[Any, ...]:
-        return (1, self.dtype, self.ndim)
 
     # ---- identity
 

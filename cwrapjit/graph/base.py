@@ -318,6 +318,33 @@ class CType(_Settings):
         return self.values_eq(a, b)
 
 
+class BuiltIn(ByKey, CType):
+    """What the built-in types have in common: one C variable of type ctype."""
+
+    ctype: str
+
+    def c_is_simple(self) -> bool:
+        return True
+
+    def c_element_type(self) -> str:
+        return self.ctype
+
+    def c_headers(self, c_compiler: Any = None) -> list[str]:
+        return ["<Python.h>"]
+
+    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
+        return f"{self.ctype} {name};"
+
+    def c_init(self, name: str, sub: dict[str, str]) -> str:
+        return f"{name} = NULL;"
+
+    def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
+        return ""
+
+    def c_code_cache_version(self) -> tuple[Any, ...]:
+        return (1, *self._key())
+
+
 class ResultBase(_Settings):
     """A variable that is its own type: the template protocol.
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cwrapjit.graph.base import ByKey, CType
+from cwrapjit.graph.base import BuiltIn
 
 _NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _WORDS = re.compile(r"[A-Za-z_]\w*( [A-Za-z_]\w*)*")
 
 
-class EnumType(ByKey, CType, Mapping[str, Any]):
+class EnumType(BuiltIn, Mapping[str, Any]):
     """EnumType(LOW=0, HIGH=("high", 2), ctype="int"): constants, some with an alias.
 
     >>> import cwrapjit.graph as cg
@@ -134,20 +134,8 @@ class EnumType(ByKey, CType, Mapping[str, Any]):
 
     # ---- C's side
 
-    def c_is_simple(self) -> bool:
-        return True
-
-    def c_element_type(self) -> str:
-        return self.ctype
-
-    def c_headers(self, c_compiler: Any = None) -> list[str]:
-        return ["<Python.h>"]
-
     def c_support_code(self) -> str:
         return "\n".join(f"#define {name} ({value!r})" for name, value in self._values.items())
-
-    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
-        return f"{self.ctype} {name};"
 
     def c_init(self, name: str, sub: dict[str, str]) -> str:
         return f"{name} = ({self.ctype})0;"
@@ -166,9 +154,6 @@ class EnumType(ByKey, CType, Mapping[str, Any]):
         whole = all(isinstance(value, int) for value in self._values.values())
         make = f"PyLong_FromLongLong((long long){name})" if whole else f"PyFloat_FromDouble((double){name})"
         return f"Py_XDECREF(py_{name});\npy_{name} = {make};\nif (!py_{name}) {sub['fail']}"
-
-    def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
-        return ""
 
     def c_code_cache_version(self) -> tuple[Any, ...]:
         return (2, *self._key())

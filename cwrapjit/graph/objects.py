@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from cwrapjit.graph.base import ByKey, CType
+from cwrapjit.graph.base import BuiltIn
 
 _POINTER = re.compile(r"[A-Za-z_][\w ]*\**[\s*]*")
 _CAPSULE = type(__import__("datetime").datetime_CAPI)
 
 
-class Generic(ByKey, CType):
+class Generic(BuiltIn):
     """Any Python object: NAME is a PyObject *, an owned reference; NULL becomes None.
 
     >>> import cwrapjit, cwrapjit.graph as cg
@@ -20,17 +20,7 @@ class Generic(ByKey, CType):
     >>> cwrapjit.link([x], cg.view(x))({"any": "object"})
     {'any': 'object'}"""
 
-    def c_is_simple(self) -> bool:
-        return True
-
-    def c_element_type(self) -> str:
-        return "PyObject *"
-
-    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
-        return f"PyObject *{name};"
-
-    def c_init(self, name: str, sub: dict[str, str]) -> str:
-        return f"{name} = NULL;"
+    ctype = "PyObject *"
 
     def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
         return f"{name} = py_{name};\nPy_INCREF({name});"
@@ -46,12 +36,6 @@ if (py_{name} != {name}) {{
     def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
         return f"Py_XDECREF({name});"
 
-    def c_headers(self, c_compiler: Any = None) -> list[str]:
-        return ["<Python.h>"]
-
-    def c_code_cache_version(self) -> tuple[Any, ...]:
-        return (1,)
-
     def _key(self) -> tuple[Any, ...]:
         return ()
 
@@ -59,7 +43,7 @@ if (py_{name} != {name}) {{
 generic = Generic()
 
 
-class CDataType(ByKey, CType):
+class CDataType(BuiltIn):
     """An opaque C pointer. In C, the variable NAME is of type ctype; Python sees a capsule, or None for NULL.
 
     >>> import cwrapjit.graph as cg
@@ -111,12 +95,6 @@ class CDataType(ByKey, CType):
 
     def values_eq(self, a: Any, b: Any) -> bool:
         return a is b
-
-    def c_is_simple(self) -> bool:
-        return True
-
-    def c_element_type(self) -> str:
-        return self.ctype
 
     def c_headers(self, c_compiler: Any = None) -> list[str]:
         return ["<Python.h>", "<cwj_arrays.h>", *self.headers]

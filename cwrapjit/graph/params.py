@@ -11,7 +11,7 @@ import numpy as np
 
 from cwrapjit._cwrapjit import declared_names
 from cwrapjit._words import KEYWORDS
-from cwrapjit.graph.base import CType, Named
+from cwrapjit.graph.base import BuiltIn, Named
 from cwrapjit.graph.enums import EnumType
 from cwrapjit.graph.parties import Party
 from cwrapjit.graph.words import ask_words
@@ -109,7 +109,7 @@ def _from_fields(method: str, *more: str) -> Callable[..., list[str]]:
     return said
 
 
-class ParamsType(CType):
+class ParamsType(BuiltIn):
     """ParamsType(a=float64, w=ndarray("float64", 1)): in C, NAME points to a struct with members a and w.
 
     >>> import cwrapjit.graph as cg
@@ -137,6 +137,7 @@ class ParamsType(CType):
         texts = [self._text(f, name) for name in self.fields for f in ("c_declare", "c_extract", "c_cleanup")]
         text = repr((list(self.fields), texts))
         self.struct = f"params_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        self.ctype = f"struct {self.struct} *"
 
     # ---- Python's side
 
@@ -269,6 +270,9 @@ class ParamsType(CType):
         functions = [self._field_functions(field) for field in self.fields]
         return "\n".join([struct, *functions, self._fill_function(), self._empty_function()])
 
+    def c_is_simple(self) -> bool:
+        return False
+
     c_headers = _from_fields("c_headers", "<Python.h>")
     c_libraries = _from_fields("c_libraries")
     c_header_dirs = _from_fields("c_header_dirs")
@@ -283,12 +287,6 @@ class ParamsType(CType):
     def c_code_cache_version(self) -> tuple[Any, ...]:
         versions = tuple(type.c_code_cache_version() for type in self.fields.values())
         return (1, versions) if all(versions) else ()
-
-    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
-        return f"struct {self.struct} *{name};"
-
-    def c_init(self, name: str, sub: dict[str, str]) -> str:
-        return f"{name} = NULL;"
 
     def c_extract(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
         return (
@@ -305,11 +303,8 @@ class ParamsType(CType):
 
     # ---- identity
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ParamsType) and self.fields == other.fields
-
-    def __hash__(self) -> int:
-        return hash((type(self), tuple(self.fields.items())))
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(self.fields.items())
 
     def __reduce__(self) -> Any:
         return _make_type, (self.fields,)

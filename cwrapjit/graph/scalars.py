@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit._cwrapjit import make_filter, read_scalar
-from cwrapjit.graph.base import ByKey, CType
+from cwrapjit.graph.base import BuiltIn
 from cwrapjit.graph.operators import NumericVariable
 
 DTYPES = (
@@ -64,7 +64,7 @@ def refuse_masked(who: str, value: Any) -> None:
         raise TypeError(f"{who}: this has masked elements, which would be lost: give x.filled(...)")
 
 
-class Scalar(ByKey, CType):
+class Scalar(BuiltIn):
     """A number: in C a variable of c_element_type(), for bool a bool; float16 as its bits
     (<numpy/halffloat.h>).
 
@@ -83,6 +83,7 @@ class Scalar(ByKey, CType):
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype_name("Scalar", dtype)
+        self.ctype = c_value_type(self.dtype)
         self._number = np.dtype(self.dtype).num
         self._class: type = _NATIVE.get(self.dtype, np.dtype(self.dtype).type)
         if type(self).filter is Scalar.filter:  # a quicker filter with the same results
@@ -144,12 +145,6 @@ class Scalar(ByKey, CType):
     def c_headers(self, c_compiler: Any = None) -> list[str]:
         return ["<cwj_arrays.h>", *own_headers(self.dtype)]
 
-    def c_is_simple(self) -> bool:
-        return True
-
-    def c_declare(self, name: str, sub: dict[str, str], check_input: bool = True) -> str:
-        return f"{c_value_type(self.dtype)} {name};"
-
     def c_init(self, name: str, sub: dict[str, str]) -> str:
         if self.dtype.startswith("complex"):
             return f"{name}.real = {name}.imag = 0;"
@@ -166,9 +161,6 @@ class Scalar(ByKey, CType):
         made = f"{make}({name})" if make else f"cwj_scalar_make({type_number(self.dtype)}, &{name})"
         return f"Py_XDECREF(py_{name});\npy_{name} = {made};\nif (!py_{name}) {sub['fail']}"
 
-    def c_cleanup(self, name: str, sub: dict[str, str]) -> str:
-        return ""
-
     def c_literal(self, data: Any) -> str:
         """Returns the constant as C text; "" for complex numbers, which have none."""
         kind = np.dtype(self.dtype).kind
@@ -184,9 +176,6 @@ class Scalar(ByKey, CType):
         if text == "-9223372036854775808L":
             text = "-9223372036854775807L - 1"
         return f"({text})" if text.startswith("-") else text
-
-    def c_code_cache_version(self) -> tuple[Any, ...]:
-        return (1, self.dtype)
 
     # ---- identity
 
