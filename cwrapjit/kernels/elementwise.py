@@ -23,8 +23,7 @@ from cwrapjit.kernels.statement import Shape, Statement
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-_IGNORED = ("stream", "block_size")  # options of devices
-_CALL = ("out", "size", "dtype", *_IGNORED)
+_CALL = ("out", "size", "dtype", "stream", "block_size")  # the last two are of devices, and ignored
 # Names that are members in generated text.
 _TAKEN = frozenset(
     "operands dims_slice strides_slice ndims_slice dims_full strides_full ndims_full sizeof_element bool "
@@ -186,48 +185,29 @@ class ElementwiseKernel(Travels, Dispatch):
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns what to call with arguments of these types."""
-        who = self._who
+        who, out, chosen = self._who, kwargs.get("out"), kwargs.get("dtype")
         check(who, kwargs, _CALL)
-        plain = self._plain(args, kwargs)
-        return plain if plain is not None else self.resolved(args, kwargs, None)
-
-    def resolved(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Mapping[str, Any] | None
-    ) -> Any:
-        """As resolve(), with no keywords but out= and size=; `chosen` gives the types of letters."""
-        who = self._who
+        several = isinstance(out, (tuple, list))
+        if several and len(out) != self.nout:
+            raise ValueError(f"{who}: out: wanted {self.nout} arrays, one for each output, got {len(out)}")
+        if out is not None and not several and self.nout != 1:
+            raise TypeError(f"{who}: out must be a tuple of {self.nout} arrays")
+        if out is not None and len(args) > self.nin:
+            raise TypeError(f"{who}: outputs are given by position and as out, too")
+        if several:
+            return lambda *args, out, **more: self(*args, *out, **more)
+        if chosen is not None and not isinstance(chosen, Mapping):
+            raise TypeError(f'{who}: dtype must be a dict such as {{"T": "float32"}}, not {chosen!r}')
         if not self.nin <= len(args) <= self.nargs:
             counts = f"{self.nin} {'or' if self.nout == 1 else 'to'} {self.nargs}"
             raise TypeError(f"{who}: wrong number of arguments: wanted {counts}, got {len(args)}")
-        words = list(kwargs)
-        values = [*args, *kwargs.values()]
+        at = {word: len(args) + k for k, word in enumerate(kwargs) if kwargs[word] is not None}
         sources = [-1 if k >= self.nin and each is None else k for k, each in enumerate(args)]
         sources += [-1] * (self.nargs - len(args))
-        if "out" in kwargs:
-            if len(args) > self.nin:
-                raise TypeError(f"{who}: outputs are given by position and as out, too")
-            sources[self.nin] = len(args) + words.index("out")
-        size = len(args) + words.index("size") if "size" in kwargs else -1
-        return self._choose(_Given(values, sources, size, len(args)), chosen)
-
-    def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Returns a call without the keywords that are not needed, or None if there are none."""
-        out = kwargs.get("out", self)
-        dtype = kwargs.get("dtype")
-        drop = [word for word in (*_IGNORED, "dtype") if word in kwargs]
-        drop += [word for word in ("out", "size") if word in kwargs and kwargs[word] is None]
-        several = isinstance(out, (tuple, list))
-        if several and len(out) != self.nout:
-            raise ValueError(
-                f"{self._who}: out: wanted {self.nout} arrays, one for each output, got {len(out)}"
-            )
-        if out is not self and out is not None and not several and self.nout != 1:
-            raise TypeError(f"{self._who}: out must be a tuple of {self.nout} arrays")
-        if several:
-            if len(args) > self.nin:
-                raise TypeError(f"{self._who}: outputs are given by position and as out, too")
-            drop.append("out")
-        return _Without(self, drop, several, dtype) if drop else None
+        if "out" in at:
+            sources[self.nin] = at["out"]
+        call = _Given([*args, *kwargs.values()], sources, at.get("size", -1), len(args))
+        return self._choose(call, chosen)
 
     def _choose(self, call: _Given, chosen: Mapping[str, Any] | None) -> Any:
         """Returns what to call: examines the arguments, then resolves their types."""
@@ -309,7 +289,8 @@ class ElementwiseKernel(Travels, Dispatch):
         ]
         shared = [each.raw for each in self.out_params]
         single = self.nout == 1 and not self.return_tuple
-        as_it_is = call.npositional == self.nin and (nargs == self.nin or single)
+        has_out = single and given[0] == self.nin
+        as_it_is = call.npositional == self.nin and nargs == self.nin + has_out
         if as_it_is and not (indexed or any(shared) or weak or self.no_return):
             return function
         made = [j for j in range(self.nout) if shared[j] and given[j] < 0]
@@ -376,23 +357,3 @@ class _Rows:
             if length != 1 and shape[-1:] == (1,):
                 taken[k] = np.broadcast_to(args[k], (*shape[:-1], length))
         return self.target(*taken, **kwargs)
-
-
-class _Without:
-    """A call without some of its keywords, and with the outputs of out=(...) by position. If the caller chose
-    types, they are resolved in each call."""
-
-    def __init__(
-        self, kernel: ElementwiseKernel, words: Sequence[str], spreads_out: bool, types: Any
-    ) -> None:
-        if types is not None and not isinstance(types, Mapping):
-            raise TypeError(f'{kernel._who}: dtype must be a dict such as {{"T": "float32"}}, not {types!r}')
-        self.kernel, self.words, self.spreads_out, self.types = kernel, words, spreads_out, types
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.spreads_out:
-            args = (*args, *kwargs["out"])
-        kwargs = {word: value for word, value in kwargs.items() if word not in self.words}
-        if self.types is None:
-            return self.kernel(*args, **kwargs)
-        return self.kernel.resolved(args, kwargs, self.types)(*args, **kwargs)
