@@ -59,6 +59,18 @@ def closes(found: Sequence[Token], opens: int) -> int:
     return len(found)
 
 
+def unmatched(found: Sequence[Token]) -> Token | None:
+    """Returns the bracket that closes nothing, or else the innermost one that is not closed."""
+    opened: list[Token] = []
+    for token in found:
+        word = token.text
+        if word in "([{":
+            opened.append(token)
+        elif word in ")]}" and (not opened or opened.pop().text + word not in ("()", "[]", "{}")):
+            return token
+    return opened[-1] if opened else None
+
+
 def split(found: Sequence[Token]) -> list[list[Token]]:
     """Splits at the commas outside brackets."""
     parts: list[list[Token]] = [[]]

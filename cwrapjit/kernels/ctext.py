@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cwrapjit._cwrapjit import CompileError
-from cwrapjit._tokens import Token, closes, code, words
+from cwrapjit._tokens import Token, closes, code, unmatched, words
 from cwrapjit.kernels.parameters import refuse_at
 from cwrapjit.kernels.scalars import includes, value_type
 
@@ -117,21 +117,9 @@ def check_words(text: str, who: str, what: str) -> None:
             refuse_at(text, token.at, who, what, problem)
 
 
-def _unmatched(text: str) -> Token | None:
-    """Returns the bracket that closes nothing, or else the innermost one that is not closed."""
-    opened: list[Token] = []
-    for token in code(text):
-        word = token.text
-        if word in "([{":
-            opened.append(token)
-        elif word in ")]}" and (not opened or opened.pop().text + word not in ("()", "[]", "{}")):
-            return token
-    return opened[-1] if opened else None
-
-
 def check_brackets(text: str, who: str, what: str) -> None:
     """Refuses unbalanced brackets, with which the user's text would swallow text around it."""
-    found = _unmatched(text)
+    found = unmatched(code(text))
     if found is not None:
         wrong = "is not closed" if found.text in "([{" else "closes nothing"
         refuse_at(text, found.at, who, what, f"'{found.text}' {wrong}, found")
@@ -158,7 +146,7 @@ def show(error: CompileError, place: tuple[str, int, str]) -> None:
     elif place[2] != error.text:  # the columns are those of a rewritten line
         quoted = re.search(r"'(\w+|[][(){}])'", error.msg)
         word = quoted[1] if quoted else ""
-        bracket = _unmatched(place[2]) if word in tuple("[](){}") else None
+        bracket = unmatched(code(place[2])) if word in tuple("[](){}") else None
         found = re.search(rf"\b{word}\b", place[2]) if word.isidentifier() else None
         at = bracket.at if bracket is not None else found.start() if found else -1
         error.offset = at + 1 if at >= 0 else None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from cwrapjit._cwrapjit import CompileError
 from cwrapjit._imports import load
-from cwrapjit._tokens import CONTROL, Token, closes, split
+from cwrapjit._tokens import CONTROL, Token, closes, split, unmatched
 from cwrapjit.kernels.directives import MARKS, Reading
 
 _STORAGE = frozenset("extern inline __inline __inline__ _Noreturn register auto __extension__".split())
@@ -252,15 +252,7 @@ class Text:
     @property
     def balanced(self) -> bool:
         """True if the brackets are balanced."""
-        opened = ""
-        for token in self._tokens:
-            if token.text in "([{":
-                opened += token.text
-            elif token.text in ")]}":
-                if opened[-1:] + token.text not in ("()", "[]", "{}"):
-                    return False
-                opened = opened[:-1]
-        return not opened
+        return unmatched(self._tokens) is None
 
     # ---- the outermost declarations ---------------------------------------------------------------------
 

@@ -94,27 +94,7 @@ reference_outputs(const cwj_graph_plan *plan, int node, PyObject *inputs)
     return outputs;
 }
 
-int
-cwj_reference_perform(const cwj_graph_plan *plan, int node, PyObject *const *storages)
-{
-    const cwj_graph_plan_node *known = &plan->nodes[node];
-    PyObject *inputs = cwj_reference_inputs(plan, node, storages, false);
-    PyObject *outputs = inputs == NULL ? NULL : reference_outputs(plan, node, inputs);
-    int status = outputs == NULL ? -1 : 0;
-    for (int i = 0; i < known->noutputs && status == 0; i++) {
-        PyObject *storage = storages[known->outputs[i]];
-        PyObject *value = storage == NULL ? NULL : cwj_storage_get(PyList_GET_ITEM(outputs, i));
-        if (storage != NULL) {
-            status = value == NULL ? -1 : cwj_storage_put(storage, value);
-        }
-        Py_XDECREF(value);
-    }
-    Py_XDECREF(inputs);
-    Py_XDECREF(outputs);
-    return status;
-}
-
-/* ---- check=True: compares with the results of C code -------------------------------- */
+/* ---- what becomes of the results: check=True compares them with those of C code -------------------------------- */
 
 /* Equal by the rules of cwrapjit/_equal.py: 1, 0, or -1 with an exception set. */
 static int
@@ -145,17 +125,27 @@ compare_output(const cwj_graph_plan *plan, int node, int i, PyObject *storage, P
     return equal > 0 ? 0 : -1;
 }
 
+static int
+store_output(PyObject *storage, PyObject *reference)
+{
+    PyObject *value = cwj_storage_get(reference);
+    int status = value == NULL ? -1 : cwj_storage_put(storage, value);
+    Py_XDECREF(value);
+    return status;
+}
+
 int
-cwj_reference_compare(const cwj_graph_plan *plan, int node, PyObject *inputs,
-                      PyObject *const *storages)
+cwj_reference_run(const cwj_graph_plan *plan, int node, PyObject *inputs, PyObject *const *storages,
+                  bool compares)
 {
     const cwj_graph_plan_node *known = &plan->nodes[node];
-    PyObject *outputs = reference_outputs(plan, node, inputs);
+    PyObject *outputs = inputs == NULL ? NULL : reference_outputs(plan, node, inputs);
     int status = outputs == NULL ? -1 : 0;
     for (int i = 0; i < known->noutputs && status == 0; i++) {
-        PyObject *storage = storages[known->outputs[i]];
+        PyObject *storage = storages[known->outputs[i]], *made = PyList_GET_ITEM(outputs, i);
         if (storage != NULL) {
-            status = compare_output(plan, node, i, storage, PyList_GET_ITEM(outputs, i));
+            status = compares ? compare_output(plan, node, i, storage, made)
+                              : store_output(storage, made);
         }
     }
     Py_XDECREF(outputs);

@@ -3,14 +3,12 @@
 
 #include "graph/plan.h"
 
-/* Runs a node in Python, from its inputs' storages to its outputs'. Returns 0, or -1 with an exception set. */
-int cwj_reference_perform(const cwj_graph_plan *plan, int node, PyObject *const *storages);
-
 /* A new list of a node's inputs, or NULL. copy: copies arrays, as the node's C code may change them. */
 PyObject *cwj_reference_inputs(const cwj_graph_plan *plan, int node, PyObject *const *storages,
                                bool copy);
 
-/* Runs perform() on these inputs and compares its outputs with those that C code has stored. Returns 0, or -1 with an
- * exception set: ValueError names the first output that differs, with both values. */
-int cwj_reference_compare(const cwj_graph_plan *plan, int node, PyObject *inputs,
-                          PyObject *const *storages);
+/* Runs perform() on these inputs (NULL: an exception is set), and stores its outputs, or compares them with those that
+ * C code has stored. Returns 0, or -1 with an exception set: ValueError names the first output that differs, with both
+ * values. */
+int cwj_reference_run(const cwj_graph_plan *plan, int node, PyObject *inputs,
+                      PyObject *const *storages, bool compares);

@@ -79,33 +79,19 @@ run_c_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_s
     return failure;
 }
 
-/* Runs a C step of one node, and its perform() on the same inputs. */
+/* Runs a node by its perform(). If it has a C step, runs that first, and compares the results. */
 static int
-run_checked_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_step *step)
+run_reference(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_step *step)
 {
-    PyObject *inputs = cwj_reference_inputs(plan, step->node, self->storages, true);
-    int failure = inputs == NULL ? plan->nodes[step->node].code_block : 0;
-    if (failure == 0) {
-        failure = run_c_step(self, plan, step);
-    } else {
-        cwj_blame_block(plan, failure, plan->nodes[step->node].label);
-    }
-    if (failure == 0 && cwj_reference_compare(plan, step->node, inputs, self->storages) < 0) {
-        failure = plan->nodes[step->node].code_block;
-        cwj_blame_block(plan, failure, plan->nodes[step->node].label);
+    const cwj_graph_plan_node *node = &plan->nodes[step->node];
+    bool compares = step->c >= 0;
+    PyObject *inputs = cwj_reference_inputs(plan, step->node, self->storages, compares);
+    int failure = inputs == NULL || !compares ? 0 : run_c_step(self, plan, step);
+    if (failure == 0 && cwj_reference_run(plan, step->node, inputs, self->storages, compares) < 0) {
+        failure = node->code_block;
+        cwj_blame_block(plan, failure, compares ? node->label : NULL);
     }
     Py_XDECREF(inputs);
-    return failure;
-}
-
-static int
-run_python_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_step *step)
-{
-    if (cwj_reference_perform(plan, step->node, self->storages) == 0) {
-        return 0;
-    }
-    int failure = plan->nodes[step->node].code_block;
-    cwj_blame_block(plan, failure, NULL);
     return failure;
 }
 
@@ -115,13 +101,8 @@ run_steps(cwj_binding *self, const cwj_graph_plan *plan)
     int failure = 0;
     for (int i = 0; i < plan->nsteps && failure == 0; i++) {
         const cwj_graph_plan_step *step = &plan->steps[i];
-        if (step->c < 0) {
-            failure = run_python_step(self, plan, step);
-        } else if (plan->check && step->node >= 0) {
-            failure = run_checked_step(self, plan, step);
-        } else {
-            failure = run_c_step(self, plan, step);
-        }
+        bool in_python = step->c < 0 || (plan->check && step->node >= 0);
+        failure = in_python ? run_reference(self, plan, step) : run_c_step(self, plan, step);
     }
     return failure;
 }
