@@ -286,16 +286,17 @@ class Graph:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 def compile_graph(
+    said: Any,
+    made_by: Any,
+    code: Any,
     struct_form: bool,
     check: bool,
     optimize: Any,
     fastmath: Any,
     math: Any,
     debug: Any,
-    said: Any,
-    made_by: Any,
     /,
-) -> Graph: ...
+) -> tuple[Graph, Any]: ...
 def backend() -> str: ...
 def predefined() -> str: ...
 def optimizer() -> dict[str, Any]: ...

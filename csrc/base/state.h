@@ -17,7 +17,6 @@
     X(PyObject, watcher)                   /* ContextVar: progress watcher */        \
     X(PyObject, fault)                     /* cwrapjit.Fault */                      \
     X(PyObject, filter_names)              /* ("strict", "allow_downcast") */        \
-    X(PyObject, graph_cache)               /* dict: see graph/code; NULL: empty   */ \
     X(PyObject, compiler_key)              /* see compiler.h; NULL: not looked up */ \
     X(PyObject, compiler_problem)          /* str: why there is no compiler, or NULL */
 

@@ -4,7 +4,6 @@
  *           read_plan.c   reads that into a plan and a description of the C unit
  * code/     code.c        owns compiled text
  *           make_code.c   compiles it
- *           cache.c       keeps it for graphs with the same texts
  *           tier.c        has the system's compiler compile it, later or at once
  *           guarded.c     raises faults, with debug=True
  * run/      storage.c     lists of one object

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sys import intern
 from typing import TYPE_CHECKING, Any, Literal
 
-from cwrapjit._cwrapjit import Graph, compile_graph
+from cwrapjit._cwrapjit import Graph, compile_graph, config
 from cwrapjit._options import checked
 from cwrapjit.graph.base import check_flag
 from cwrapjit.graph.labels import is_showable
@@ -20,6 +20,9 @@ from cwrapjit.graph.words import read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_MOST_CODES = 64
+_codes: dict[Any, Any] = {}  # in the order of their last use
 
 
 def _filter(value: Value) -> Any:
@@ -60,7 +63,8 @@ def read_graph(
     python: bool,
 ) -> tuple[Any, ...]:
     """Return what the graph keeps: name, variables, nodes in the order in which they run, names of blocks,
-    names of inputs, outputs. Then steps, texts of variables, texts of nodes, and the settings of the unit.
+    names of inputs, outputs. Then steps, texts of variables, texts of nodes, the settings of the unit, and
+    the key of its code.
     TypeError: the graph is invalid. ValueError: it cannot run. NotImplementedError: C is missing."""
     if not is_showable(name):
         raise ValueError(f"link(): name must be printable text, not {name!r}")
@@ -97,8 +101,23 @@ def read_graph(
         tuple(map(_keyword, walk.inputs)),
         found.outputs,
     )
-    settings = read_settings(in_c, nodes_in_c, (name, struct_form, *parts)) if nodes_in_c else None
-    return kept, *parts, settings
+    if not nodes_in_c:
+        return kept, *parts, None, None
+    return kept, *parts, *read_settings(in_c, nodes_in_c, (name, struct_form, *parts))
+
+
+def _compiled(said: tuple[Any, ...], made_by: tuple[Any, ...], *options: Any) -> Graph:
+    """Compiles what read_graph() has returned, or takes code of the same text, versions and options. The key
+    has all texts, so even if a type or op changes its text but not its version, old code is never run."""
+    *parts, key = said
+    settings = config.optimize, config.math, config.debug
+    key = None if key is None else (key, settings, options)
+    graph, code = compile_graph(tuple(parts), made_by, _codes.pop(key, None), *options)
+    if key is not None:
+        _codes[key] = code
+        while len(_codes) > _MOST_CODES:  # several if a drop failed before: it calls a version's __hash__
+            _codes.pop(next(iter(_codes)), None)
+    return graph
 
 
 @checked("link()")
@@ -157,4 +176,4 @@ def link(
     kept = {"mode": mode, "name": name, "updates": dict(updates or ()), **flags}
     kept |= {"optimize": optimize, "fastmath": fastmath, "math": math, "debug": debug}
     given = [tuple(each) if isinstance(each, list) else each for each in (inputs, outputs)]
-    return compile_graph(struct_form, check, optimize, fastmath, math, debug, said, (*given, kept))
+    return _compiled(said, (*given, kept), struct_form, check, optimize, fastmath, math, debug)

@@ -179,9 +179,11 @@ def _each_once(parties: Iterable[Party]) -> list[Party]:
     return [*once.values()]
 
 
-def read_settings(values: Sequence[Value], nodes: Sequence[Node], texts: tuple[Any, ...]) -> tuple[Any, ...]:
+def read_settings(
+    values: Sequence[Value], nodes: Sequence[Node], texts: tuple[Any, ...]
+) -> tuple[tuple[Any, ...], Any]:
     """Return headers; support code and init code, with the names of these texts; folders of headers;
-    libraries; their folders; macros; a compiler or None; then a key that is equal for the same code, or None
+    libraries; their folders; macros; a compiler or None. Then a key that is equal for the same code, or None
     if a version is missing."""
     kinds = _each_once(value.party for value in values)
     parties = _each_once([*kinds, *(node.party for node in nodes)])
@@ -203,7 +205,8 @@ def read_settings(values: Sequence[Value], nodes: Sequence[Node], texts: tuple[A
             said.append((node.party, method, file, (text[0],)))
     versions = _versions(kinds, nodes)
     found = _read_words(said)
-    return *found, compiler, None if versions is None else (versions, found, texts)
+    settings = *found, compiler
+    return settings, None if versions is None else (versions, settings, texts)
 
 
 def _read_words(said: Said) -> tuple[tuple[Any, ...], ...]:

@@ -185,7 +185,9 @@ class ElementwiseKernel(Travels, Dispatch):
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns what to call with arguments of these types."""
-        who, out, chosen = self._who, kwargs.get("out"), kwargs.get("dtype")
+        who = self._who
+        out: Any = kwargs.get("out")
+        chosen: Any = kwargs.get("dtype")
         check(who, kwargs, _CALL)
         several = isinstance(out, (tuple, list))
         if several and len(out) != self.nout:

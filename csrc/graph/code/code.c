@@ -30,3 +30,29 @@ cwj_graph_code_unref(cwj_graph_code *code)
     Py_XDECREF(code->compiler);
     PyMem_Free(code);
 }
+
+/* ---- capsules ----------------------------------------------------------------- */
+
+static const char name[] = "code of a graph";
+
+cwj_graph_code *
+cwj_graph_code_in(PyObject *capsule)
+{
+    return PyCapsule_GetPointer(capsule, name);
+}
+
+static void
+release(PyObject *capsule)
+{
+    cwj_graph_code_unref(cwj_graph_code_in(capsule));
+}
+
+PyObject *
+cwj_graph_code_capsule(cwj_graph_code *code)
+{
+    PyObject *capsule = PyCapsule_New(code, name, release);
+    if (capsule != NULL) {
+        cwj_graph_code_ref(code);
+    }
+    return capsule;
+}

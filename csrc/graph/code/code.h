@@ -31,17 +31,16 @@ typedef struct cwj_graph_request {
     const tj_environment_options *environment; /* make_code.c adds libraries and symbols */
     PyObject *libraries, *library_dirs; /* tuples of str: names and folders */
     PyObject *compiler; /* str or NULL: libtcc */
-    PyObject
-        *versions; /* tuple: results of c_code_cache_version(), all texts, and the environment's
-                           options; NULL: never cached */
     const char *who; /* the prefix of messages: "link()" */
     bool optimize, eager, fastmath, libm, debug;
     bool checks; /* debug: the system's compiler only checks the text */
 } cwj_graph_request;
 
-/* New code, or a share of code from the same text, versions and options, after its init code has run. NULL with an
- * exception set. Releases the GIL while compiling. */
-cwj_graph_code *cwj_graph_code_get(cwj_module_state *state, const cwj_graph_request *request);
+/* New code, after its init code has run. NULL with an exception set. Releases the GIL while compiling. */
+cwj_graph_code *cwj_graph_code_new(cwj_module_state *state, const cwj_graph_request *request);
+/* A new capsule that holds a share of the code, and the code of such a capsule, borrowed. NULL with an exception set. */
+PyObject *cwj_graph_code_capsule(cwj_graph_code *code);
+cwj_graph_code *cwj_graph_code_in(PyObject *capsule);
 cwj_graph_code *cwj_graph_code_ref(cwj_graph_code *code); /* accepts NULL */
 void cwj_graph_code_unref(cwj_graph_code *code); /* accepts NULL */
 

@@ -1,7 +1,5 @@
-/* make_code.c: compiles the description of a graph to code in memory, or shares code of the same text.
- *
- * libtcc compiles it unless a type or an op insists on a compiler (tier.c). If all types and ops give a version, the
- * code is kept for other graphs with the same texts (cache.c). */
+/* make_code.c: compiles the description of a graph to code in memory: by libtcc, unless a type or an op insists on a
+ * compiler (tier.c). */
 #include "graph/code/code.h"
 
 #include "base/config.h"
@@ -9,7 +7,6 @@
 #include "base/errors.h"
 #include "base/symbols.h"
 #include "base/heat.h"
-#include "graph/code/cache.h"
 #include "graph/code/guarded.h"
 #include "base/raised.h"
 #include "graph/code/tier.h"
@@ -158,10 +155,10 @@ load(cwj_graph_code *code, const cwj_graph_request *request)
     return -1;
 }
 
-static cwj_graph_code *
-make_code(cwj_module_state *state, const cwj_graph_request *request)
+cwj_graph_code *
+cwj_graph_code_new(cwj_module_state *state, const cwj_graph_request *request)
 {
-    cwj_graph_code *code = new_code(request);
+    cwj_graph_code *code = cwj_backend_open(state) < 0 ? NULL : new_code(request);
     if (code == NULL || make_environment(state, request, code) < 0 ||
         (request->compiler == NULL ? compile_here(request, code)
                                    : compile_there(state, request, code)) < 0) {
@@ -178,37 +175,4 @@ make_code(cwj_module_state *state, const cwj_graph_request *request)
         return NULL;
     }
     return code;
-}
-
-/* ---- the whole of it ------------------------------------------------------------- */
-
-cwj_graph_code *
-cwj_graph_code_get(cwj_module_state *state, const cwj_graph_request *request)
-{
-    PyObject *key = NULL;
-    cwj_graph_code *code = NULL;
-    if (cwj_backend_open(state) < 0) {
-        goto failed;
-    }
-    if (request->versions != NULL) {
-        key = cwj_graph_cache_key(request);
-        if (key == NULL || cwj_graph_cache_find(state, key, &code) < 0) {
-            goto failed;
-        }
-    }
-    if (code == NULL) {
-        code = make_code(state, request);
-        if (code == NULL || (key != NULL && cwj_graph_cache_keep(state, key, code) < 0)) {
-            goto failed;
-        }
-    }
-    if (request->eager && request->optimize && cwj_graph_wait(state, code, -1.0) < 0) {
-        goto failed;
-    }
-    Py_XDECREF(key);
-    return code;
-failed:
-    Py_XDECREF(key);
-    cwj_graph_code_unref(code);
-    return NULL;
 }

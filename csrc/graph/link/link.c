@@ -3,6 +3,7 @@
 
 #include "base/choices.h"
 #include "base/config.h"
+#include "graph/code/tier.h"
 #include "graph/link/read_plan.h"
 #include "graph/objects/graph_object.h"
 
@@ -34,8 +35,9 @@ read_options(cwj_module_state *state, const options *given, cwj_graph_request *r
     return optimize < 0 || debug < 0 || fastmath < 0 || math < 0 ? -1 : 0;
 }
 
+/* code: a capsule of the code of an equal unit, or None. */
 static int
-compile(cwj_module_state *state, cwj_graph_plan *plan, cwj_unit_of_graph *unit)
+compile(cwj_module_state *state, cwj_graph_plan *plan, cwj_unit_of_graph *unit, PyObject *code)
 {
     if (unit->graph.nsteps == 0) {
         return 0; /* no node runs in C */
@@ -45,20 +47,26 @@ compile(cwj_module_state *state, cwj_graph_plan *plan, cwj_unit_of_graph *unit)
     unit->request.graph = &unit->graph;
     unit->request.environment = &unit->environment;
     unit->request.who = who;
-    plan->code = unit->graph.name == NULL ? NULL : cwj_graph_code_get(state, &unit->request);
-    return plan->code == NULL ? -1 : 0;
+    plan->code = unit->graph.name == NULL ? NULL
+                 : code != Py_None        ? cwj_graph_code_ref(cwj_graph_code_in(code))
+                                          : cwj_graph_code_new(state, &unit->request);
+    return plan->code == NULL || (unit->request.eager && unit->request.optimize &&
+                                  cwj_graph_wait(state, plan->code, -1.0) < 0)
+               ? -1
+               : 0;
 }
 
+/* Returns (Graph, capsule of its code or None). */
 static PyObject *
 compile_graph(PyObject *extension, PyObject *args)
 {
     cwj_module_state *state = PyModule_GetState(extension);
     cwj_unit_of_graph unit = {0};
     options given;
-    PyObject *said, *made_by, *graph = NULL;
+    PyObject *said, *made_by, *code, *graph = NULL, *kept = NULL;
     int struct_form, check;
-    if (!PyArg_ParseTuple(args, "ppOOOOOO:compile_graph", &struct_form, &check, &given.optimize,
-                          &given.fastmath, &given.math, &given.debug, &said, &made_by) ||
+    if (!PyArg_ParseTuple(args, "OOOppOOOO:compile_graph", &said, &made_by, &code, &struct_form,
+                          &check, &given.optimize, &given.fastmath, &given.math, &given.debug) ||
         read_options(state, &given, &unit.request) < 0) {
         return NULL;
     }
@@ -68,13 +76,17 @@ compile_graph(PyObject *extension, PyObject *args)
     }
     plan->struct_form = struct_form;
     plan->check = check;
-    if (cwj_read_plan(plan, &unit, said) == 0 && compile(state, plan, &unit) == 0) {
+    if (cwj_read_plan(plan, &unit, said) == 0 && compile(state, plan, &unit, code) == 0) {
+        kept = plan->code == NULL ? Py_NewRef(Py_None) : cwj_graph_code_capsule(plan->code);
         graph = cwj_graph_new(state, plan, made_by);
     } else {
         cwj_graph_plan_free(plan);
     }
     cwj_arena_clear(&unit.arena);
-    return graph;
+    PyObject *both = graph == NULL || kept == NULL ? NULL : PyTuple_Pack(2, graph, kept);
+    Py_XDECREF(graph);
+    Py_XDECREF(kept);
+    return both;
 }
 
 int

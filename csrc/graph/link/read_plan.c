@@ -284,15 +284,13 @@ read_settings(reading *self, PyObject *said)
     cwj_unit_of_graph *unit = self->unit;
     tj_graph *graph = &unit->graph;
     cwj_graph_request *request = &unit->request;
-    PyObject *headers, *supports, *inits, *dirs, *macros, *compiler, *versions;
+    PyObject *headers, *supports, *inits, *dirs, *macros, *compiler;
     PyTypeObject *t = &PyTuple_Type;
-    if (parse(said, "O!O!O!O!O!O!O!OO", t, &headers, t, &supports, t, &inits, t, &dirs, t,
-              &request->libraries, t, &request->library_dirs, t, &macros, &compiler,
-              &versions) < 0) {
+    if (parse(said, "O!O!O!O!O!O!O!O", t, &headers, t, &supports, t, &inits, t, &dirs, t,
+              &request->libraries, t, &request->library_dirs, t, &macros, &compiler) < 0) {
         return -1;
     }
     request->compiler = compiler == Py_None ? NULL : compiler;
-    request->versions = versions == Py_None ? NULL : versions;
     int ndirs, nmacros;
     const list lists[] = {
         LIST(headers, graph->nheaders, graph->headers, read_text),
