@@ -18,6 +18,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from cwrapjit._imports import load
 from cwrapjit.graph.labels import name_of, node_label, variable_label
 
 Node = tuple[Any, tuple[Any, ...], tuple[Any, ...]]
@@ -188,24 +189,12 @@ class _Ordering:
     # ---- the order
 
     def order(self) -> list[int]:
-        order: list[int] = []
-        waiting: dict[int, bool] = {}  # False: done
-        for first in range(len(self.nodes)):
-            pending = [] if first in waiting else [(first, iter(self.needed(first)))]
-            while pending:
-                n, needed = pending[-1]
-                waiting[n] = True
-                for other in needed:
-                    if other not in waiting:
-                        pending.append((other, iter(self.needed(other))))
-                        break
-                    if waiting[other]:
-                        self.refuse_order([*(m for m, _ in pending), other])
-                else:
-                    order.append(n)
-                    waiting[n] = False
-                    pending.pop()
-        return order
+        graphlib = load("graphlib")
+        sorter = graphlib.TopologicalSorter({n: self.needed(n) for n in range(len(self.nodes))})
+        try:
+            return [*sorter.static_order()]
+        except graphlib.CycleError as error:
+            self.refuse_order(error.args[1][::-1])
 
     def computing(self, n: int) -> list[int]:
         """Return the nodes that compute the inputs of node n."""

@@ -236,7 +236,7 @@ class ElementwiseKernel(Travels, Dispatch):
         indexed = self._statement.needs_index or call.size >= 0 or rows is not None
         function = self._function(dtypes, types, tuple(shapes), indexed, rows)
         found = self._adapted(call, function, dtypes, spread, indexed)
-        return found if rows is None else _Rows(found, spread, call.sources[: self.nin])
+        return found if rows is None else _by_rows(found, spread, call.sources[: self.nin])
 
     def _rows(self, call: _Given) -> tuple[bool, ...] | None:
         """Tells which parameters have items along a last axis; None if there is no such axis."""
@@ -342,20 +342,17 @@ class ElementwiseKernel(Travels, Dispatch):
         return made
 
 
-class _Rows:
-    """A call by rows. It widens all inputs to full rows."""
+def _by_rows(target: Any, spread: Sequence[int], inputs: Sequence[int]) -> Any:
+    """Returns a call by rows. It widens all inputs to full rows."""
 
-    def __init__(self, target: Any, spread: Sequence[int], inputs: Sequence[int]) -> None:
-        self.target, self.spread = target, spread
-        self.widened = [k for k in inputs if k in spread]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         values = [*args, *kwargs.values()]
-        lengths = [length for k in self.spread for length in np.shape(values[k])[-1:]]
+        lengths = [length for k in spread for length in np.shape(values[k])[-1:]]
         length = next((each for each in lengths if each != 1), 1)
-        taken = list(args)
-        for k in self.widened:
+        for k in set(inputs).intersection(spread) if length != 1 else ():
             shape = np.shape(args[k])
-            if length != 1 and shape[-1:] == (1,):
-                taken[k] = np.broadcast_to(args[k], (*shape[:-1], length))
-        return self.target(*taken, **kwargs)
+            if shape[-1:] == (1,):
+                values[k] = np.broadcast_to(args[k], (*shape[:-1], length))
+        return target(*values[: len(args)], **kwargs)
+
+    return call

@@ -8,27 +8,19 @@
 #include "base/masked.h"
 #include "graph/run/storage.h"
 
+/* what: why the array is refused; NULL: the object is no array. */
 static int
-refuse(PyObject *error, PyArrayObject *array, int type, const char *what)
+refuse(PyObject *error, PyObject *object, int type, const char *what)
 {
     PyArray_Descr *wanted = PyArray_DescrFromType(type);
-    if (wanted != NULL) {
-        PyErr_Format(error, "expected an array of %S: this one, of %S, %s", (PyObject *)wanted,
-                     (PyObject *)PyArray_DESCR(array), what);
-        Py_DECREF(wanted);
-    }
-    return -1;
-}
-
-static int
-refuse_other(PyObject *object, int type)
-{
-    PyArray_Descr *wanted = PyArray_DescrFromType(type);
-    if (wanted != NULL) {
-        PyErr_Format(PyExc_ValueError, "expected an array of %S, got %s", (PyObject *)wanted,
+    if (wanted != NULL && what == NULL) {
+        PyErr_Format(error, "expected an array of %S, got %s", (PyObject *)wanted,
                      object == Py_None ? "None" : Py_TYPE(object)->tp_name);
-        Py_DECREF(wanted);
+    } else if (wanted != NULL) {
+        PyErr_Format(error, "expected an array of %S: this one, of %S, %s", (PyObject *)wanted,
+                     (PyObject *)PyArray_DESCR((PyArrayObject *)object), what);
     }
+    Py_XDECREF(wanted);
     return -1;
 }
 
@@ -36,23 +28,23 @@ int
 cwj_array_check(PyObject *object, int type, int ndim)
 {
     if (!PyArray_Check(object)) {
-        return refuse_other(object, type);
+        return refuse(PyExc_ValueError, object, type, NULL);
     }
     PyArrayObject *array = (PyArrayObject *)object;
     int masked = cwj_is_masked(object);
     if (masked != 0) {
         return masked < 0 ? -1
-                          : refuse(PyExc_TypeError, array, type,
+                          : refuse(PyExc_TypeError, object, type,
                                    "has masked elements, which would be lost");
     }
     if (PyArray_TYPE(array) != type && !PyArray_EquivTypenums(PyArray_TYPE(array), type)) {
-        return refuse(PyExc_TypeError, array, type, "has another type");
+        return refuse(PyExc_TypeError, object, type, "has another type");
     }
     if (PyArray_ISBYTESWAPPED(array)) {
-        return refuse(PyExc_TypeError, array, type, "has the other byte order");
+        return refuse(PyExc_TypeError, object, type, "has the other byte order");
     }
     if (!PyArray_ISALIGNED(array)) {
-        return refuse(PyExc_NotImplementedError, array, type, "is not aligned");
+        return refuse(PyExc_NotImplementedError, object, type, "is not aligned");
     }
     if (PyArray_NDIM(array) != ndim) {
         PyErr_Format(PyExc_TypeError, "expected an array of %d dimensions, got one of %d", ndim,
