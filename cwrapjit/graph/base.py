@@ -204,19 +204,6 @@ def _identity(self: Any, value: Any, strict: bool = False, allow_downcast: bool 
 _identity.identity = True  # type: ignore[attr-defined]  # calls leave such a filter out
 
 
-class ByKey:
-    """Objects are equal if they have the same class and equal keys."""
-
-    def _key(self) -> tuple[Any, ...]:
-        raise NotImplementedError
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash((type(self), self._key()))
-
-
 class _Settings(Named):
     """Requests that types and ops can make of the compilation. Methods that take c_compiler get it."""
 
@@ -318,10 +305,20 @@ class CType(_Settings):
         return self.values_eq(a, b)
 
 
-class BuiltIn(ByKey, CType):
-    """What the built-in types have in common: one C variable of type ctype."""
+class BuiltIn(CType):
+    """What the built-in types have in common: one C variable of type ctype. Those of one class are equal if
+    their keys are."""
 
     ctype: str
+
+    def _key(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()))
 
     def c_is_simple(self) -> bool:
         return True

@@ -143,7 +143,7 @@ def show(error: CompileError, place: tuple[str, int, str]) -> None:
     if before >= 0 and before < (error.offset or 0) <= before + len(place[2]):
         error.offset = (error.offset or 0) - before
         error.end_offset = error.end_offset and error.end_offset - before
-    elif place[2] != error.text:  # the columns are those of a rewritten line
+    elif len(place[2]) != len(error.text or ""):  # the columns are those of a rewritten line
         quoted = re.search(r"'(\w+|[][(){}])'", error.msg)
         word = quoted[1] if quoted else ""
         bracket = unmatched(code(place[2])) if word in tuple("[](){}") else None

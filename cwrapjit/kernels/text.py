@@ -137,11 +137,7 @@ class Text:
         try:
             yield
         except CompileError as error:
-            for each in (error, *error.errors):
-                found = self.place(os.fsencode(each.filename or ""), each.lineno or 0)
-                if found and each.text and len(each.text) != len(found[2]):  # min() was replaced
-                    load("cwrapjit.kernels.ctext").show(each, found)
-                each.text = found[2] if found and each.text else each.text
+            load("cwrapjit.kernels.ctext").restore(error, self.place)
             raise
 
     def check(self) -> None:
