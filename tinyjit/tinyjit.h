@@ -633,8 +633,8 @@ tj_status tj_graph_check(const tj_environment *environment, const tj_graph *grap
 /* Appends the C text of a unit that defines "cwj_graph", a cwj_graph_decl. The prelude must precede it. */
 tj_status tj_emit_graph(const tj_graph *graph, tj_text *text);
 
-/* Checks, emits and compiles. The caller owns *source (tj_free); pass NULL if you do not need it. Reports C++
- * code as such. Faults that only the compiler finds are also errors of the piece: a variable-length array
+/* Checks, emits, and compiles unless unit is NULL. The caller owns *source (tj_free); pass NULL if you do not
+ * need it. Reports C++ code as such. Faults that only the compiler finds are also errors of the piece: a variable-length array
  * after a failure code of its block, or a `return` that a macro of a header hides. */
 tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj_unit **unit,
                           char **source, tj_messages *messages, tj_error *error);

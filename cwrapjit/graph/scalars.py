@@ -11,6 +11,7 @@ import numpy as np
 from cwrapjit._cwrapjit import make_filter, read_scalar
 from cwrapjit.graph.base import BuiltIn
 from cwrapjit.graph.operators import NumericVariable
+from cwrapjit.kernels.scalars import literal
 
 DTYPES = (
     "bool",
@@ -168,14 +169,7 @@ class Scalar(BuiltIn):
             return ""
         if self.dtype == "float16":
             return f"{int(np.float16(data).view(np.uint16))}"
-        text = (
-            _float_literal(float(data), self.dtype)
-            if kind == "f"
-            else str(int(data)) + _SUFFIX.get(self.dtype, "")
-        )
-        if text == "-9223372036854775808L":
-            text = "-9223372036854775807L - 1"
-        return f"({text})" if text.startswith("-") else text
+        return literal(float(data) if kind == "f" else int(data), _SUFFIX.get(self.dtype, ""))
 
     # ---- identity
 
@@ -187,14 +181,6 @@ class Scalar(BuiltIn):
 
     def __str__(self) -> str:
         return self.dtype
-
-
-def _float_literal(value: float, dtype: str) -> str:
-    if math.isnan(value):
-        return "NAN"
-    if math.isinf(value):
-        return "INFINITY" if value > 0 else "-INFINITY"
-    return repr(value) + _SUFFIX.get(dtype, "")  # the shortest text with exactly this value
 
 
 scalar_of = cache(Scalar)  # one object for each name, so that a graph asks it only once

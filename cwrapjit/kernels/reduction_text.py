@@ -15,7 +15,7 @@ from cwrapjit._cwrapjit import CompileError, Function
 from cwrapjit._tokens import code, words
 from cwrapjit.kernels import ctext, numbers, parameters, tree
 from cwrapjit.kernels.options import check_texts
-from cwrapjit.kernels.scalars import c_type, value_type
+from cwrapjit.kernels.scalars import c_type, literal, value_type
 from cwrapjit.kernels.statement import Shape, is_checked
 
 _MODULES = frozenset(("include_dirs", "define_macros", "libraries", "library_dirs", "sources"))
@@ -190,26 +190,18 @@ def _identity(given: Any, who: str) -> str:
         return ""
     if isinstance(given, str):
         return given.strip()
-    if isinstance(given, (bool, np.bool_)):
-        return str(int(given))
-    if isinstance(given, (int, np.integer)):
-        return _whole(int(given))
+    if isinstance(given, (bool, int, np.bool_, np.integer)):
+        whole = int(given)
+        if not -(2**63) <= whole < 2**64:
+            return literal(float(whole))
+        return literal(whole, "u" if whole >= 2**63 else "")
+    if isinstance(given, np.longdouble) and np.isfinite(given):
+        return f"({given!s}L)"
     if isinstance(given, (float, np.floating)):
-        if not np.isfinite(given):
-            return "NAN" if np.isnan(given) else "INFINITY" if given > 0 else "(-INFINITY)"
-        return f"({given}L)" if isinstance(given, np.longdouble) else f"({float(given)!r})"
+        return literal(float(given))
     if isinstance(given, (complex, np.complexfloating)):
         return f"CMPLX({_identity(given.real, who)}, {_identity(given.imag, who)})"
     raise TypeError(f"{who}: identity must be a C expression, a number or None, not {type(given).__name__}")
-
-
-def _whole(value: int) -> str:
-    """Returns an integer in C, which has no negative literals, and none of more than 64 bits."""
-    if not -(2**63) <= value < 2**64:
-        return f"({float(value)!r})"
-    if value >= 2**63:
-        return f"{value}u"
-    return f"({value})" if value > -(2**63) else f"({value + 1} - 1)"
 
 
 class Family:

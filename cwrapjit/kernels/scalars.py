@@ -43,6 +43,17 @@ def value_type(dtype: np.dtype[Any]) -> str:
     return "npy_float32" if dtype.char == "e" else c_type(dtype)
 
 
+def literal(value: int | float, suffix: str = "") -> str:
+    """Returns a number in C, which has no negative literals. A float is the shortest text of its value."""
+    if isinstance(value, int):
+        text = f"{value}{suffix}" if value > -(2**63) else f"{value + 1}{suffix} - 1"
+    elif value != value:
+        text = "NAN"
+    else:
+        text = f"{value!r}{suffix}".replace(f"inf{suffix}", "INFINITY")
+    return f"({text})" if text.startswith("-") else text
+
+
 def check_type(dtype: np.dtype[Any], who: str, what: str) -> None:
     if dtype.char == "G":
         raise TypeError(

@@ -119,7 +119,8 @@ tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj
 {
     tj_text text = {0}, file = {0};
     tj_names *names = NULL;
-    *unit = NULL;
+    if (unit)
+        *unit = NULL;
     if (source)
         *source = NULL;
     tj_status status = tj_graph_check(environment, graph, messages, error);
@@ -136,10 +137,12 @@ tj_status tj_graph_define(tj_environment *environment, const tj_graph *graph, tj
         status = tj_fail_no_memory(error);
         goto done;
     }
-    status = tj_compile(environment, text.data, names, unit, messages, error);
-    tj_graph_each_text(graph, locate, messages);
-    tj_messages_locate(messages, &(tj_piece){file.data, text.data, text.length});
-    tj_messages_locate_lines(messages, text.data, text.length); /* texts may contain texts */
+    if (unit) {
+        status = tj_compile(environment, text.data, names, unit, messages, error);
+        tj_graph_each_text(graph, locate, messages);
+        tj_messages_locate(messages, &(tj_piece){file.data, text.data, text.length});
+        tj_messages_locate_lines(messages, text.data, text.length); /* texts may contain texts */
+    }
     if (status == TJ_COMPILE_FAILED)
         look_for_foreign_texts(graph, messages);
     if (status == TJ_OK && source) {

@@ -65,16 +65,10 @@ make_environment(cwj_module_state *state, const cwj_graph_request *request, cwj_
     return cwj_report(request->who, status, &messages, &error);
 }
 
+/* Sets code->source and code->decl, and code->unit if libtcc compiles it, not a compiler that a type or an op insists
+ * on. Returns 0, or -1 with an exception set. */
 static int
-keep_source(cwj_graph_code *code, const char *text)
-{
-    code->source = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-    return code->source == NULL ? -1 : 0;
-}
-
-/* Compiles with libtcc: sets code->unit, code->source and code->decl. Returns 0, or -1 with an exception set. */
-static int
-compile_here(const cwj_graph_request *request, cwj_graph_code *code)
+compile(cwj_module_state *state, const cwj_graph_request *request, cwj_graph_code *code)
 {
     char *source = NULL;
     tj_messages messages = {0};
@@ -83,41 +77,23 @@ compile_here(const cwj_graph_request *request, cwj_graph_code *code)
     tj_error_init(&error);
     Py_BEGIN_ALLOW_THREADS
     status =
-        tj_graph_define(code->environment, request->graph, &code->unit, &source, &messages, &error);
+        tj_graph_define(code->environment, request->graph,
+                        request->compiler == NULL ? &code->unit : NULL, &source, &messages, &error);
     Py_END_ALLOW_THREADS
     int result = cwj_report(request->who, status, &messages, &error);
     if (result == 0) {
-        result = keep_source(code, source == NULL ? "" : source);
-        code->decl = tj_unit_symbol(code->unit, "cwj_graph");
+        const char *text = source == NULL ? "" : source;
+        code->source = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+        result = code->source == NULL ? -1 : 0;
     }
     tj_free(source);
-    return result;
-}
-
-/* The same with the compiler that a type or an op insists on, without code->unit. */
-static int
-compile_there(cwj_module_state *state, const cwj_graph_request *request, cwj_graph_code *code)
-{
-    tj_text text = {0};
-    tj_messages messages = {0};
-    tj_error error;
-    tj_status status;
-    tj_error_init(&error);
-    Py_BEGIN_ALLOW_THREADS
-    status = tj_graph_check(code->environment, request->graph, &messages, &error);
-    if (status == TJ_OK) {
-        status = tj_emit_graph(request->graph, &text);
+    if (result == 0 && request->compiler != NULL) {
+        return cwj_graph_compile_with(state, code, request->compiler, request->who);
     }
-    Py_END_ALLOW_THREADS
-    if (status == TJ_OK && text.failed) {
-        status = tj_fail(&error, TJ_NO_MEMORY, "out of memory");
-    }
-    int result = cwj_report(request->who, status, &messages, &error);
     if (result == 0) {
-        result = keep_source(code, text.data == NULL ? "" : text.data);
+        code->decl = tj_unit_symbol(code->unit, "cwj_graph");
     }
-    tj_text_clear(&text);
-    return result < 0 ? -1 : cwj_graph_compile_with(state, code, request->compiler, request->who);
+    return result;
 }
 
 /* ---- binding ------------------------------------------------------------------ */
@@ -160,8 +136,7 @@ cwj_graph_code_new(cwj_module_state *state, const cwj_graph_request *request)
 {
     cwj_graph_code *code = cwj_backend_open(state) < 0 ? NULL : new_code(request);
     if (code == NULL || make_environment(state, request, code) < 0 ||
-        (request->compiler == NULL ? compile_here(request, code)
-                                   : compile_there(state, request, code)) < 0) {
+        compile(state, request, code) < 0) {
         cwj_graph_code_unref(code);
         return NULL;
     }
