@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
@@ -645,35 +647,56 @@ struct inner node_one(const struct node *s)
     for (step = 1; step != 2; ) sched_yield();
     return one;
 }
+struct inner node_one_now(const struct node *s) { return s->one; }
 """
 
 
-@pytest.mark.row("G18")
-def test_a_result_keeps_what_another_thread_replaced_during_the_call():
+@contextlib.contextmanager
+def meeting() -> Iterator[tuple[Any, Any, Any, list[Any]]]:
+    """Gives a library, a node, a list of the leaf that it holds, and one of a call's result in the end.
+    The call has read the node, and waits."""
     lib = from_c(MEETING)
     lib.struct(
         "struct leaf { double id; }", init="int leaf_init(struct leaf *s, double id)", free="leaf_clear"
     )
     lib.struct("struct inner { struct leaf *p; }")
     lib.struct("struct node { struct inner one; }")
-    lib.function("struct inner node_one(const struct node *s)")
+    for each in ("node_one", "node_one_now"):
+        lib.function(f"struct inner {each}(const struct node *s)")
     lib.function("void go_on(void)")
     lib.variable("int step")
-    node, leaf = lib.node(), lib.leaf(7.0)
+    node, leaf, results = lib.node(), lib.leaf(7.0), []
     node.one.p = leaf
-    results = []
     call = threading.Thread(target=lambda: results.append(lib.node_one(node)), daemon=True)
     call.start()
     while lib.step != 1:
         time.sleep(0.001)
-    node.one.p = None
-    refuses(BufferError, leaf.close, "refers to it")  # the call may return its address
+    leaves = [leaf]
     del leaf
-    gc.collect()
+    yield lib, node, leaves, results
     lib.go_on()
     call.join()
+
+
+@pytest.mark.row("G18")
+def test_a_result_keeps_what_another_thread_replaced_during_the_call():
+    with meeting() as (_, node, leaves, results):
+        node.one.p = None
+        refuses(BufferError, leaves[0].close, "refers to it")  # the call may return its address
+        leaves.clear()
+        gc.collect()
     (one,) = results
     assert one.p.id == 7.0
+
+
+@pytest.mark.row("G18")
+def test_results_keep_nothing_else_of_what_is_replaced_while_a_call_runs():
+    with meeting() as (lib, node, _, _):
+        for number in range(50):
+            node.one.p = lib.leaf(number)
+        one = lib.node_one_now(node)
+        assert one.p.id == 49
+        assert len(one.referenced_objects) == 2  # the node and the leaf
 
 
 AT_EXIT = """

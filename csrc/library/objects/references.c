@@ -178,18 +178,52 @@ cwj_references_put(cwj_instance *through, const void *address, const void *which
     return status;
 }
 
+/* Has a new struct keep the object, once. Returns 0, or -1 with an exception set. */
+static int
+keep_once(cwj_instance *made, PyObject *object)
+{
+    PyObject *key = make_key(made->pointer, object);
+    bool is_new = made->references == NULL || key == NULL || !PyDict_Contains(made->references, key);
+    Py_XDECREF(key);
+    return is_new ? cwj_references_put(made, made->pointer, object, object) : 0;
+}
+
+/* True for objects that are found by any address in their memory. */
+static bool
+has_listed_memory(PyObject *object)
+{
+    return cwj_is_instance(object) && ((cwj_instance *)object)->root->listed;
+}
+
+/* Others cannot be told from the struct's bytes, and keep few objects: a struct that kept all, stored in another and
+ * replaced there, would have the next one keep all of them again. */
+static int
+keep_parked(cwj_instance *made, int generation)
+{
+    PyObject *list = Py_XNewRef(parked[generation]);
+    Py_ssize_t count = list == NULL ? 0 : PyList_GET_SIZE(list); /* what this adds is known */
+    int status = 0;
+    for (Py_ssize_t k = 0; status == 0 && k < count; k++) {
+        PyObject *object = PyTuple_GET_ITEM(PyList_GET_ITEM(list, k), 0);
+        status = has_listed_memory(object) ? 0 : keep_once(made, object);
+    }
+    Py_XDECREF(list);
+    return status;
+}
+
 int
 cwj_references_put_parked(cwj_instance *made)
 {
     int status = 0;
-    for (int generation = 0; generation < 2; generation++) {
-        PyObject *list = Py_XNewRef(parked[generation]);
-        Py_ssize_t count = list == NULL ? 0 : PyList_GET_SIZE(list); /* what this adds is known */
-        for (Py_ssize_t k = 0; status == 0 && k < count; k++) {
-            PyObject *object = PyTuple_GET_ITEM(PyList_GET_ITEM(list, k), 0);
-            status = cwj_references_put(made, made->pointer, object, object);
-        }
-        Py_XDECREF(list);
+    for (size_t at = 0; status == 0 && cwj_any_parked && at + sizeof(void *) <= made->layout->size;
+         at++) { /* packed structs, too */
+        const void *address;
+        memcpy(&address, (char *)made->pointer + at, sizeof(address));
+        cwj_instance *owner = cwj_owner_at(address);
+        status = owner == NULL || owner == made->root ? 0 : keep_once(made, (PyObject *)owner);
+    }
+    for (int generation = 0; status == 0 && generation < 2; generation++) {
+        status = keep_parked(made, generation);
     }
     return status;
 }

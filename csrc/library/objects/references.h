@@ -32,8 +32,8 @@ cwj_call_ends(int generation)
  * objects apart. Returns 0, or -1 with an exception set. */
 int cwj_references_put(cwj_instance *through, const void *address, const void *which,
                        PyObject *object);
-/* Has a struct that C filled keep all objects that were replaced while calls run: C may have copied the old pointers.
- * Returns 0, or -1 with an exception set. */
+/* Has a struct that C filled keep what its pointers lead to, among all objects that were replaced while calls run: C may
+ * have copied the old pointers. Returns 0, or -1 with an exception set. */
 int cwj_references_put_parked(cwj_instance *made);
 /* Does the same as cwj_references_put() for a pointer at `address`, and writes the pointer. */
 int cwj_references_point(cwj_instance *through, void *address, const void *pointer,
