@@ -349,6 +349,8 @@ def call_times(peers: SimpleNamespace, quick: bool) -> tuple[dict[str, float], l
         if not quick:
             race.heat(jitted, actions[name])
     actions["an empty call"] = lambda: None
+    for action in actions.values():  # compiles, for numba
+        race.seconds_of(action, 100)
     best = race.fastest(race.race(actions, BUDGET_S, quick))
     idle = best.pop("an empty call")
     best = {name: seconds - idle for name, seconds in best.items()}
