@@ -30,7 +30,7 @@ os.environ["JAX_ENABLE_X64"], os.environ["JAX_PLATFORMS"] = "1", "cpu"
 
 BUDGET_S = 1.0
 NODES, PLAN_S = 10_000, 5.0
-CALL_NS = 250
+CALL_NS, CALLS = 250, 1000
 OWN, FAST, NUMPY, NUMEXPR, NUMBA, NUMBA_FAST = "exact", "fastmath", "NumPy", "numexpr", "numba", "numba fast"
 JAX, PYTENSOR = "JAX", "PyTensor"
 COLUMNS = [OWN, FAST, NUMPY, NUMEXPR, NUMBA, NUMBA_FAST, JAX, PYTENSOR]
@@ -330,6 +330,15 @@ def two_kernels(x: Any, y: Any) -> Any:
     return np.sqrt(z[::-1]) + np.add(x, y)
 
 
+def many(f: Any, a: Any, b: Any) -> Callable[[], None]:
+    def run() -> None:
+        for _ in range(CALLS):
+            f(a, b)
+
+    run()  # compiles, for numba
+    return run
+
+
 def call_times(peers: SimpleNamespace, quick: bool) -> tuple[dict[str, float], list[dict[str, Any]]]:
     x = np.arange(3.0)
     actions: dict[str, Callable[[], Any]] = {}
@@ -339,21 +348,15 @@ def call_times(peers: SimpleNamespace, quick: bool) -> tuple[dict[str, float], l
         (two_kernels, "arrays of 3, two kernels", (x, x)),
     ):
         jitted = cwrapjit.jit(function)
-        actions[name] = lambda f=jitted, a=a, b=b: f(a, b)
-        actions[name]()
-        if function is one_kernel:
-            actions[f"{name}, its kernel"] = lambda f=jitted.kernels[0], a=a, b=b: f(a, b)
-        if peers.numba:
-            compiled = peers.numba.njit(function)
-            actions[f"{name}, numba"] = lambda f=compiled, a=a, b=b: f(a, b)
+        actions[name] = many(jitted, a, b)
         if not quick:
             race.heat(jitted, actions[name])
-    actions["an empty call"] = lambda: None
-    for action in actions.values():  # compiles, for numba
-        race.seconds_of(action, 100)
+        if function is one_kernel:
+            actions[f"{name}, its kernel"] = many(jitted.kernels[0], a, b)
+        if peers.numba:
+            actions[f"{name}, numba"] = many(peers.numba.njit(function), a, b)
     best = race.fastest(race.race(actions, BUDGET_S, quick))
-    idle = best.pop("an empty call")
-    best = {name: seconds - idle for name, seconds in best.items()}
+    best = {name: seconds / CALLS for name, seconds in best.items()}
     common.table("calls, ns", ["", "ns"], [[name, f"{1e9 * each:.0f}"] for name, each in best.items()])
     figure, measured = "a call with numbers, ns", 1e9 * best["numbers"]
     return best, [common.target(figure, f"<= {CALL_NS}", measured, measured <= CALL_NS)]

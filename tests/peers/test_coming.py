@@ -20,7 +20,7 @@ needs_gfortran = pytest.mark.skipif(
     shutil.which("gfortran") is None, reason="no gfortran on this machine (apt install gfortran)"
 )
 
-needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="no JAX for this Python")
+needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="could not import 'jax'")
 
 FORTRAN = ("f2py.md", "pyccel.md")
 
