@@ -25,7 +25,7 @@ is_array_of(PyObject *value, int type, long ndim)
            PyArray_ISALIGNED((PyArrayObject *)value);
 }
 
-/* True if the value needs no conversion, whatever the options. */
+/* True if the value needs no conversion. */
 static bool
 is_ready(PyObject *bound, PyObject *value)
 {
@@ -62,30 +62,22 @@ convert(PyObject *bound, PyObject *value)
     return made;
 }
 
-/* True if all keywords are options. *usual becomes true if these have the values that a call of a graph passes. */
+/* True for filter(value), and for strict=False, allow_downcast=None, as calls of graphs pass them. */
 static bool
-are_options(PyObject *names, PyObject *const *values, bool *usual)
+is_usual(PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
-    *usual = true;
-    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
-        PyObject *name = PyTuple_GET_ITEM(names, i);
-        bool is_strict = PyUnicode_CompareWithASCIIString(name, "strict") == 0;
-        if (!is_strict && PyUnicode_CompareWithASCIIString(name, "allow_downcast") != 0) {
-            return false;
-        }
-        *usual &= values[i] == (is_strict ? Py_False : Py_None);
-    }
-    return true;
+    return nargs == 1 &&
+           (names == NULL ||
+            (PyTuple_GET_SIZE(names) == 2 && args[1] == Py_False && args[2] == Py_None &&
+             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "strict") == 0 &&
+             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 1), "allow_downcast") == 0));
 }
 
 static PyObject *
 filter(PyObject *bound, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
-    bool usual;
-    if (nargs == 1 && are_options(names, args + 1, &usual)) {
-        PyObject *made = is_ready(bound, args[0]) ? Py_NewRef(args[0])
-                         : usual                  ? convert(bound, args[0])
-                                                  : NULL;
+    if (is_usual(args, nargs, names)) {
+        PyObject *made = is_ready(bound, args[0]) ? Py_NewRef(args[0]) : convert(bound, args[0]);
         if (made != NULL || PyErr_Occurred()) {
             return made;
         }

@@ -4,7 +4,6 @@
 /* ---- running ------------------------------------------------------------------------------ */
 
 typedef struct task {
-    const cwj_graph_code *code;
     cwj_graph_call call;
     int result;
 } task;
@@ -13,13 +12,13 @@ static void
 run(void *argument)
 {
     task *this = argument;
-    this->result = cwj_graph_call_plainly(this->code, this->call);
+    this->result = cwj_graph_call_plainly(this->call);
 }
 
 int
 cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call)
 {
-    task this = {.code = code, .call = call};
+    task this = {.call = call};
     cwj_fault fault;
     cwj_guard_install();
     if (cwj_guard(true, run, &this, &fault)) {

@@ -17,18 +17,12 @@ struct cwj_graph_guard {
 int cwj_graph_guard_init(const cwj_module_state *state, cwj_graph_code *code);
 void cwj_graph_guard_free(struct cwj_graph_guard *guard); /* accepts NULL */
 
-/* A function of the code, and its arguments. */
+/* A function of the code, cast, and its arguments. */
 typedef struct cwj_graph_call {
-    enum {
-        CWJ_CALL_LOAD,
-        CWJ_CALL_STEP, /* or begin: step, state, storages */
-        CWJ_CALL_RENEW, /* state, variable */
-        CWJ_CALL_END /* state */
-    } what;
-    cwj_graph_step *step;
+    void (*run)(void);
     void *state;
-    PyObject *const *storages;
-    int variable;
+    const void *second; /* storages, or a variable's number, as the function's second argument */
+    bool returns_nothing;
 } cwj_graph_call;
 
 enum {
@@ -37,17 +31,10 @@ enum {
 
 /* Calls the function; returns 0 if it was left. */
 static inline int
-cwj_graph_call_plainly(const cwj_graph_code *code, cwj_graph_call call)
+cwj_graph_call_plainly(cwj_graph_call call)
 {
-    void (*run)(void) = call.what == CWJ_CALL_STEP    ? (void (*)(void))call.step
-                        : call.what == CWJ_CALL_RENEW ? (void (*)(void))code->decl->renew
-                        : call.what == CWJ_CALL_END   ? (void (*)(void))code->decl->end
-                                                      : (void (*)(void))code->decl->load;
-    if (call.what == CWJ_CALL_RENEW) {
-        return cwj_run_code(run, call.state, (const void *)(intptr_t)call.variable, NULL, NULL);
-    }
-    int result = cwj_run_code(run, call.state, call.storages, NULL, NULL);
-    return call.what == CWJ_CALL_END ? 0 : result;
+    int result = cwj_run_code(call.run, call.state, call.second, NULL, NULL);
+    return call.returns_nothing ? 0 : result;
 }
 
 int cwj_graph_call_guarded(const cwj_graph_code *code, cwj_graph_call call);
@@ -66,8 +53,8 @@ cwj_graph_call_code(cwj_graph_code *code, cwj_graph_call call)
     if (watched) {
         cwj_watch_begin(&watch);
     }
-    int result = code->guard == NULL ? cwj_graph_call_plainly(code, call)
-                                     : cwj_graph_call_guarded(code, call);
+    int result =
+        code->guard == NULL ? cwj_graph_call_plainly(call) : cwj_graph_call_guarded(code, call);
     if (watched) {
         cwj_watch_end(&watch);
     }

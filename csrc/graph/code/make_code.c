@@ -116,8 +116,9 @@ copy_steps(cwj_graph_code *code)
 static int
 load(cwj_graph_code *code, const cwj_graph_request *request)
 {
-    bool failed = code->decl->load != NULL &&
-                  cwj_graph_call_code(code, (cwj_graph_call){.what = CWJ_CALL_LOAD}) != 0;
+    bool failed =
+        code->decl->load != NULL &&
+        cwj_graph_call_code(code, (cwj_graph_call){.run = (void (*)(void))code->decl->load}) != 0;
     if (!failed && !PyErr_Occurred()) {
         return 0;
     }

@@ -152,7 +152,7 @@ end_state(cwj_binding *self)
     }
     self->state = NULL;
     PyObject *exception = cwj_raised_take(); /* cleanup code may check for its own */
-    cwj_graph_call end = {.what = CWJ_CALL_END, .state = state};
+    cwj_graph_call end = {(void (*)(void))self->code->decl->end, state, NULL, true};
     if (self->code->decl->end != NULL && cwj_graph_call_code(self->code, end) == CWJ_GRAPH_FAULT) {
         self->faulted = true;
     }
@@ -223,7 +223,7 @@ cwj_binding_begin(cwj_binding *self, const cwj_graph_plan *plan)
         PyErr_NoMemory();
         return -1;
     }
-    cwj_graph_call begin = {CWJ_CALL_STEP, decl->begin, state, self->storages, 0};
+    cwj_graph_call begin = {(void (*)(void))decl->begin, state, self->storages, false};
     int failure = decl->begin == NULL ? 0 : cwj_graph_call_code(self->code, begin);
     if (failure != 0) {
         cwj_blame_block(plan, failure, NULL);
@@ -244,7 +244,8 @@ cwj_binding_renew(cwj_binding *self, const cwj_graph_plan *plan, int variable)
     if (self->state == NULL || self->code->decl->renew == NULL) {
         return 0;
     }
-    cwj_graph_call renew = {.what = CWJ_CALL_RENEW, .state = self->state, .variable = variable};
+    const void *second = (const void *)(intptr_t)variable;
+    cwj_graph_call renew = {(void (*)(void))self->code->decl->renew, self->state, second, false};
     int failure = cwj_graph_call_code(self->code, renew);
     if (failure == CWJ_GRAPH_FAULT) {
         cwj_binding_abandon(self);

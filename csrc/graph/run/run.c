@@ -64,7 +64,7 @@ static int
 run_c_step(cwj_binding *self, const cwj_graph_plan *plan, const cwj_graph_plan_step *step)
 {
     cwj_graph_step *run = __atomic_load_n(&self->code->steps[step->c], __ATOMIC_ACQUIRE);
-    cwj_graph_call call = {CWJ_CALL_STEP, run, self->state, self->storages, 0};
+    cwj_graph_call call = {(void (*)(void))run, self->state, self->storages, false};
     int failure = cwj_graph_call_code(self->code, call);
     if (failure == CWJ_GRAPH_FAULT) {
         cwj_binding_abandon(self);
