@@ -35,7 +35,6 @@ typedef struct cwj_graph_plan_variable {
     PyObject *label; /* str, for messages: "x", "V4", "output 1 of Add" */
     PyObject *value; /* a constant's data; NULL: no constant */
     PyObject *filter; /* the bound method that a call applies to this input; NULL: none */
-    int literal; /* a constant that is part of the C text */
     int stored; /* has a storage: inputs, constants, outputs, and values that another step reads */
     int is_output; /* of some C step */
     int fetched; /* c_extract_out reads the previous run's object */

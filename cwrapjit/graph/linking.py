@@ -40,7 +40,7 @@ def _keyword(variable: Any) -> str | None:
 def _variable(value: Value, filter: Any) -> tuple[Any, ...]:
     return (
         value.variable, value.type, value.label, filter, value.update, value.is_constant, value.value,
-        value.is_literal, value.stored, value.is_output, value.is_overwritten,
+        value.stored, value.is_output, value.is_overwritten,
     )  # fmt: skip
 
 

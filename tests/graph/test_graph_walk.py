@@ -398,7 +398,7 @@ def test_a_variable_without_storage_is_an_error_of_the_call(
     from cwrapjit.graph import linking
 
     x, y = variables("xy")
-    said, whole = (0, 1, number, 8, False), linking.read_graph
+    said, whole = (0, 1, number, 7, False), linking.read_graph
     monkeypatch.setattr(
         linking, "read_graph", lambda *given, **flags: with_item(whole(*given, **flags), *said)
     )

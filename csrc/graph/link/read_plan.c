@@ -112,9 +112,9 @@ read_variable(reading *self, void *place, PyObject *said, int Py_UNUSED(i))
     cwj_graph_plan *plan = self->plan;
     cwj_graph_plan_variable *made = place;
     int is_constant;
-    if (parse(said, "OOUOipOpppp", &made->variable, &made->type, &made->label, &made->filter,
-              &made->update, &is_constant, &made->value, &made->literal, &made->stored,
-              &made->is_output, &made->overwritten) < 0) {
+    if (parse(said, "OOUOipOppp", &made->variable, &made->type, &made->label, &made->filter,
+              &made->update, &is_constant, &made->value, &made->stored, &made->is_output,
+              &made->overwritten) < 0) {
         return -1;
     }
     made->filter = made->filter == Py_None ? NULL : made->filter;

@@ -239,6 +239,8 @@ cwj_graph_new(cwj_module_state *state, cwj_graph_plan *plan, PyObject *made_by)
 
 /* Of both types, though a BoundGraph cannot be called. */
 static PyMemberDef members[] = {
+    {"error", T_OBJECT, offsetof(cwj_graph_object, own.error), READONLY,
+     "The exception of the last run() or once(), or None."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(cwj_graph_object, weakrefs), READONLY, NULL},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(cwj_graph_object, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},

@@ -57,13 +57,6 @@ get_tier_error(PyObject *op, void *Py_UNUSED(closure))
 }
 
 static PyObject *
-get_error(PyObject *op, void *Py_UNUSED(closure))
-{
-    PyObject *error = ((cwj_graph_object *)op)->own.error;
-    return Py_NewRef(error == NULL ? Py_None : error);
-}
-
-static PyObject *
 get_of_plan(PyObject *op, void *which)
 {
     const cwj_graph_plan *plan = cwj_graph_plan_of(op);
@@ -109,7 +102,6 @@ PyGetSetDef cwj_graph_getset[] = {
     {"tier_error", get_tier_error, NULL, CWJ_TIER_ERROR_DOC, NULL},
     {"cells", get_cells, NULL,
      "The graph's storages: a list of one object per input, then per output.", NULL},
-    {"error", get_error, NULL, "The exception of the last run() or once(), or None.", NULL},
     {blocks, get_of_plan, NULL, "What each failure code means: blocks[code - 1].", (void *)blocks},
     {inputs, get_variables, NULL, "The input variables.", (void *)inputs},
     {outputs, get_variables, NULL, "The output variables.", (void *)outputs},
@@ -118,7 +110,6 @@ PyGetSetDef cwj_graph_getset[] = {
 
 PyGetSetDef cwj_bound_getset[] = {
     {"cells", get_cells, NULL, "The storages: one list per input, then one per output.", NULL},
-    {"error", get_error, NULL, "The exception of the last run, or None.", NULL},
     {"graph", get_graph, NULL, "The Graph that was bound.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
