@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -312,48 +312,31 @@ class _Stage:
         return reading, _View(self.made_shape, pick, order, [*front, *side])
 
 
-class _Step:
+class _Step(NamedTuple):
     """A function and the views that it is called with."""
 
-    __slots__ = ("_readings", "_tables", "_writing", "function")
-
-    def __init__(
-        self,
-        function: Any,
-        readings: Sequence[Callable[[np.ndarray], np.ndarray] | None],  # None: the array itself
-        writing: _View | None,
-        tables: Sequence[np.ndarray],
-    ) -> None:
-        self.function, self._tables = function, tuple(tables)
-        self._readings, self._writing = readings, writing
-
-    @property
-    def fills_whole(self) -> bool:
-        """True if the function fills the outputs themselves."""
-        return self._writing is None
-
-    @property
-    def fills_joined(self) -> bool:
-        """True if it fills the outputs but for their shape. It can then make new ones in C order."""
-        return self._writing is None or self._writing.joins
+    function: Any
+    readings: Sequence[Callable[[np.ndarray], np.ndarray] | None]  # None: the array itself
+    writing: _View | None  # None: the function fills the outputs themselves
+    tables: Sequence[np.ndarray]
 
     @property
     def new(self) -> Callable[..., Any]:
         """Returns the shortest call that makes new outputs from inputs."""
-        function, tables, reading = self.function, self._tables, self._readings[0]
-        if len(self._readings) > 1 or tables:
+        function, tables, reading = self.function, self.tables, self.readings[0]
+        if len(self.readings) > 1 or tables:
             return lambda *inputs: function(*self._sources(inputs), *tables)
         return function if reading is None else lambda array: function(reading(array))
 
     def fill(self, *arrays: np.ndarray) -> Any:
-        """Calls the function with inputs and outputs. Returns the outputs if fills_whole."""
-        writing, out = self._writing, arrays[len(self._readings) :]
+        """Calls the function with inputs and outputs. Returns the outputs if it fills them."""
+        writing, out = self.writing, arrays[len(self.readings) :]
         if writing is not None:
             out = tuple([writing(each) for each in out])
-        return self.function(*self._sources(arrays), *self._tables, out=out[0] if len(out) == 1 else out)
+        return self.function(*self._sources(arrays), *self.tables, out=out[0] if len(out) == 1 else out)
 
     def _sources(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        pairs = zip(self._readings, arrays, strict=False)
+        pairs = zip(self.readings, arrays, strict=False)
         return [each if view is None else view(each) for view, each in pairs]
 
 
@@ -381,7 +364,7 @@ def _level(
             None if scalar else as_it_is if fit else reading.spread
             for scalar, fit in zip(kinds, fits, strict=True)
         ]
-        steps.append(_Step(function, readings, None if writing.is_whole else writing, tables))
+        steps.append(_Step(function, readings, None if writing.is_whole else writing, tuple(tables)))
     return steps
 
 
@@ -454,8 +437,9 @@ def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., A
         return made
 
     in_c_order = all(each.flags.c_contiguous for each in layouts)
-    if last is not None and (last.fills_whole or (last.fills_joined and in_c_order)):
-        own, is_same = last.new, last.fills_whole and result_shape == out_shape
+    # A function that fills the outputs but for their shape can make new ones in C order.
+    if last is not None and (last.writing is None or (last.writing.joins and in_c_order)):
+        own, is_same = last.new, last.writing is None and result_shape == out_shape
         if outs and not before and is_same:
             if own is last.function:
                 return lambda array, *outs: own(array, out=outs[0] if len(outs) == 1 else outs)
@@ -486,6 +470,6 @@ def make(family: Any, task: Task, outs: Sequence[np.ndarray]) -> Callable[..., A
 def _filling_over_nothing(family: Any, task: Task) -> Callable[..., Any]:
     texts, first = family.texts, np.zeros((), np.int64)
     tables = [_table(fact, task, lambda table: table, first) for fact in texts.told(False, True)]
-    step = _Step(family.empty(), [None for _ in texts.raws], None, tables)
+    step = _Step(family.empty(), [None for _ in texts.raws], None, tuple(tables))
     nin = len(task.scalars)
     return lambda *arrays: step.fill(*(arrays[k] for k in texts.raws), *arrays[nin:])
