@@ -112,8 +112,9 @@ def _compiled(said: tuple[Any, ...], made_by: tuple[Any, ...], *options: Any) ->
     *parts, key = said
     settings = config.optimize, config.math, config.debug
     key = None if key is None else (key, settings, options)
-    graph, code = compile_graph(tuple(parts), made_by, _codes.pop(key, None), *options)
+    graph, code = compile_graph(tuple(parts), made_by, _codes.get(key), *options)
     if key is not None:
+        _codes.pop(key, None)
         _codes[key] = code
         while len(_codes) > _MOST_CODES:  # several if a drop failed before: it calls a version's __hash__
             _codes.pop(next(iter(_codes)), None)
