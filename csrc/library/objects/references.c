@@ -183,7 +183,8 @@ static int
 keep_once(cwj_instance *made, PyObject *object)
 {
     PyObject *key = make_key(made->pointer, object);
-    bool is_new = made->references == NULL || key == NULL || !PyDict_Contains(made->references, key);
+    bool is_new =
+        made->references == NULL || key == NULL || !PyDict_Contains(made->references, key);
     Py_XDECREF(key);
     return is_new ? cwj_references_put(made, made->pointer, object, object) : 0;
 }
