@@ -18,6 +18,7 @@ _SHOWN_BY = {
     "cwrapjit.LibraryFunction": "libraries.of_function",
     "cwrapjit.library.public.Library": "libraries.of_library",
     "cwrapjit.library.interface.Interface": "libraries.of_interface",
+    "cwrapjit.tracing.jit.Jitted": "jitted.of_jitted",
     "cwrapjit.graph.Graph": "graphs.of_graph",
     "cwrapjit.graph.BoundGraph": "graphs.of_bound",
     "cwrapjit.graph.base.Variable": "graphs.of_variable",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, ove
 import numpy as np
 
 from cwrapjit._cwrapjit import ShapeDispatch
+from cwrapjit._imports import load
 from cwrapjit.tracing import numpys as numpys  # gives traced values their operators and methods
 from cwrapjit.tracing.program import Program
 from cwrapjit.tracing.values import PYTHON_NUMBERS, Trace, Traced
@@ -218,8 +219,19 @@ class Jitted(Generic[P, R], ShapeDispatch):
         return min([kernel.wait(timeout) for kernel in self.kernels], default=True)
 
     def explain(self) -> str:
-        """Returns the steps of each trace: kernels with what they read and write, and calls of NumPy."""
+        """Returns the steps of each trace: kernels and calls of NumPy, with what they read and write.
+
+        For kernels, also the passes over a row, and the values that are kept between them."""
         return "\n".join(program.explanation for program in self._programs())
+
+    def draw(self) -> str:
+        """Returns a drawing of the steps of all traces, in Graphviz's language."""
+        text: str = load("cwrapjit.show.jitted").dot(self._programs())
+        return text
+
+    def _repr_html_(self) -> str:
+        page: str = load("cwrapjit.show").html(self)
+        return page
 
     def __reduce__(self) -> str:
         return self.__qualname__

@@ -63,6 +63,15 @@ class Text:
     def types(self) -> tuple[np.dtype[Any], ...]:
         return tuple([o.value.dtype for o in self.operands.values()] + [v.dtype for v in self.results])
 
+    @property
+    def described(self) -> str:
+        if not self.of_rows:
+            return "kernel, element by element"
+        count = max(self.group.passes.values()) + 1
+        kept = [f"t{k} in t{r}" for k, r in self.lent.items()] + [f"t{v.id} in a block" for v in self.blocks]
+        keeps = f", keeps {', '.join(kept)}" if kept else ""
+        return f"kernel, {count} pass{'es' * (count > 1)} over rows of {self.group.space[-1]}{keeps}"
+
     def _is_long(self, value: Traced) -> bool:
         """Returns true for values with a number for each element of a row."""
         return self.of_rows and value.id not in self.group.rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,20 @@ from cwrapjit.tracing.values import CONST, INPUT, NUMBER, PYTHON_NUMBERS, Trace,
 HEADER = "#include <cwj_arithmetic.h>"
 
 
+class Step(NamedTuple):
+    """A line of `run`, in words. reads, writes: names of values, and their dtypes and dims."""
+
+    line: str
+    kind: str
+    reads: dict[str, str]
+    writes: dict[str, str]
+
+    def __str__(self) -> str:
+        reads, writes = (", ".join(f"{k} {v}" for k, v in each.items()) for each in (self.reads, self.writes))
+        read = f"reads {reads}; " if reads else ""
+        return f"    {self.line}\n        {self.kind}: {read}writes {writes}"
+
+
 class Program:
     """What runs for the arguments of one trace: `run` takes them. result: a tree that has traced values."""
 
@@ -24,7 +38,7 @@ class Program:
         self.trace, self.options = trace, options
         self.kernels: list[cwrapjit.Function] = []
         self._names: dict[str, Any] = {"np": np}  # what the text of `run` uses
-        self._shown: list[str] = []
+        self.steps: list[Step] = []
         self._prefix = re.sub(r"\W", "", trace.name, flags=re.ASCII).lstrip("_0123456789") or "f"
         outputs: list[Traced] = []
         returned = self._tree(result, outputs)
@@ -38,8 +52,14 @@ class Program:
         is_whole = returned == (f"({results}, )" if ", " in results else results)
         if is_whole and self.kernels and call == f"{self.kernels[0].__name__}({given})":
             self.run = self.kernels[0]  # it takes the same arguments and returns the result
-        head = f"{trace.name}({', '.join(map(_described, inputs))}):"
-        self.explanation = "\n    ".join([head, *self._shown, f"return {returned}"])
+        self.inputs, self.outputs, self.returned = _described(inputs), _described(outputs), returned
+
+    @property
+    def explanation(self) -> str:
+        given = ", ".join(f"{name} {what}" for name, what in self.inputs.items())
+        return "\n".join(
+            [f"{self.trace.name}({given}):", *map(str, self.steps), f"    return {self.returned}"]
+        )
 
     # ---- steps -------------------------------------------------------------------------------------
 
@@ -48,7 +68,8 @@ class Program:
         needed = set(self._lasting)
         lines: list[str] = []
         for step, made in self._steps(outputs, needed):
-            line, used = self._kernel(step, made) if isinstance(step, Group) else self._call(step)
+            line, kind, used = self._kernel(step, made) if isinstance(step, Group) else self._call(step)
+            self.steps.append(Step(line, kind, _described(used), _described(made)))
             used = [v._args[0] if v._kind == NUMBER else v for v in used]
             last = [
                 f"t{v.id}"
@@ -57,12 +78,8 @@ class Program:
             ]
             needed |= {value.id for value in used}
             lines += [f"del {', '.join(last)}", line] if last else [line]
-            if isinstance(step, Group):
-                reads, writes = (", ".join(map(_described, each)) for each in (used, made))
-                self._shown.append(f"    reads {reads}; writes {writes}")
-            self._shown.append(line)
         self.kernels.reverse()
-        self._shown.reverse()
+        self.steps.reverse()
         return lines[::-1]
 
     @staticmethod
@@ -74,7 +91,7 @@ class Program:
                 continue
             yield from step.parts([value for value in step.values if value.id in needed])
 
-    def _kernel(self, group: Group, made: list[Traced]) -> tuple[str, list[Traced]]:
+    def _kernel(self, group: Group, made: list[Traced]) -> tuple[str, str, list[Traced]]:
         text = Text(group, made)
         name = f"{self._prefix}_{made[0].id}"
         kernel = cwrapjit.function(
@@ -89,12 +106,12 @@ class Program:
         self._names[name] = kernel
         used = [operand.value for operand in text.operands.values()]
         results = ", ".join(f"t{value.id}" for value in made)
-        return f"{results} = {name}({', '.join(map(self._name, used))})", used
+        return f"{results} = {name}({', '.join(map(self._name, used))})", text.described, used
 
-    def _call(self, value: Traced) -> tuple[str, list[Traced]]:
+    def _call(self, value: Traced) -> tuple[str, str, list[Traced]]:
         constants = [self._constant(param) for param in value._params]
         text = value._name.format(*map(self._name, value._args), k=constants)
-        return f"t{value.id} = {text}", list(value._args)
+        return f"t{value.id} = {text}", "Python" if value._weak else "NumPy", list(value._args)
 
     # ---- names in the text ---------------------------------------------------------------------------
 
@@ -139,6 +156,13 @@ def _is_given(value: Traced) -> bool:
     return value._kind in (INPUT, CONST)
 
 
-def _described(value: Traced) -> str:
-    name = value._name if value._kind == INPUT else "constant" if value._kind == CONST else f"t{value.id}"
-    return f"{name} {value.dtype}({', '.join(map(str, value._dims))})"
+def _described(values: Sequence[Traced]) -> dict[str, str]:
+    """Returns dtypes and dims by name."""
+    sources = [v._args[0] if v._kind == NUMBER else v for v in values]
+    names = {CONST: "constant", INPUT: ""}
+    return {
+        names.get(v._kind, "t") + (v._name if v._kind == INPUT else f"{v.id}"): (
+            f"{v.dtype}({', '.join(map(str, v._dims))})"
+        )
+        for v in sources
+    }
