@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from cwrapjit.kernels.vectorize import vectorize as vectorize
     from cwrapjit.library.public import Library as library
     from cwrapjit.tracing.jit import jit as jit
+    from cwrapjit.tracing.scan import scan as scan
 
 __all__ = [
     "CompileError",
@@ -80,6 +81,7 @@ __all__ = [
     "link",
     "module",
     "progress",
+    "scan",
     "show_config",
     "vectorize",
     "write_stubs",
@@ -94,6 +96,7 @@ _LATE = {
     "jit": "tracing.jit",
     "link": "graph.linking",
     "progress": "_progress",
+    "scan": "tracing.scan",
     "vectorize": "kernels.vectorize",
     "write_stubs": "_stubs",
 }

@@ -16,7 +16,7 @@ from cwrapjit._cwrapjit import ShapeDispatch
 from cwrapjit._imports import load
 from cwrapjit.tracing import numpys as numpys  # gives traced values their operators and methods
 from cwrapjit.tracing.program import Program
-from cwrapjit.tracing.values import PYTHON_NUMBERS, Trace, Traced
+from cwrapjit.tracing.values import PYTHON_NUMBERS, Trace, Traced, running
 
 if TYPE_CHECKING:
     import cwrapjit
@@ -171,6 +171,7 @@ class Jitted(Generic[P, R], ShapeDispatch):
         ]
         names = [parameter.name for parameter in self._parameters]
         bound = inspect.BoundArguments(self.__signature__, dict(zip(names, traced, strict=True)))
+        before = running.set(trace)
         try:
             result = self.__wrapped__(*bound.args, **bound.kwargs)
             for tree, items in trees:
@@ -178,6 +179,7 @@ class Jitted(Generic[P, R], ShapeDispatch):
                     trace.refuse(f"it changes a {type(tree).__name__} that is an argument; return a new one")
             return Program(trace, inputs, result, self._options)
         finally:
+            running.reset(before)
             trace.close()
 
     def _refuse_unhashable(self, values: Sequence[Any]) -> None:

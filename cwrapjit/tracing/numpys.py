@@ -10,7 +10,7 @@ import numpy as np
 
 from cwrapjit.tracing import operators as operators
 from cwrapjit.tracing import ops, shapes
-from cwrapjit.tracing.reductions import by_numpy, dot, mean, reduce
+from cwrapjit.tracing.reductions import by_numpy, cumulated, dot, mean, reduce
 from cwrapjit.tracing.ufuncs import apply_ufunc, astype, clip, full_like, where
 from cwrapjit.tracing.values import Methods, Traced, trace_of
 
@@ -56,6 +56,7 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False)
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: _reduction(name) for name in ops.REDUCTIONS},
     **{name: by_numpy(getattr(np, name)) for name in ("argmax", "argmin", "std", "var")},
+    **{name: cumulated(getattr(np, name)) for name in ("cumsum", "cumprod")},
     "mean": _mean,
     "clip": clip,
     "dot": dot,

@@ -33,7 +33,7 @@ class Group(NamedTuple):
 
     def _needed(self, results: list[Traced]) -> Group:
         """Returns a group of what these results need."""
-        found = _live(results, {value.id for value in self.values})
+        found = live_values(results, {value.id for value in self.values})
         return self._replace(values=found, passes={v.id: self.passes[v.id] for v in found})
 
 
@@ -42,7 +42,7 @@ class Planner:
 
     def __init__(self, outputs: Sequence[Traced]) -> None:
         self.outputs = {value.id for value in outputs}
-        self.live = _live(outputs)
+        self.live = live_values(outputs)
         self.level: dict[int, int] = {}
         self.space: dict[int, tuple[int, ...]] = {}
         self.rows: set[int] = set()
@@ -163,7 +163,7 @@ class Planner:
         return [step for _, step in sorted(steps, key=lambda step: step[0])]
 
 
-def _live(outputs: Sequence[Traced], among: Container[int] | None = None) -> list[Traced]:
+def live_values(outputs: Sequence[Traced], among: Container[int] | None = None) -> list[Traced]:
     """Returns the values, among these, that the outputs need, in the order of computation."""
     found: dict[int, Traced] = {}
     pending = list(outputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -11,8 +12,9 @@ import numpy as np
 
 import cwrapjit
 from cwrapjit.tracing.kernel import Text
+from cwrapjit.tracing.loops import Loop
 from cwrapjit.tracing.plan import Group, Planner
-from cwrapjit.tracing.values import CONST, INPUT, NUMBER, PYTHON_NUMBERS, Trace, Traced
+from cwrapjit.tracing.values import CONST, INPUT, KEPT, LOOP, NUMBER, PYTHON_NUMBERS, Trace, Traced
 
 HEADER = "#include <cwj_arithmetic.h>"
 
@@ -93,7 +95,14 @@ class Program:
 
     def _kernel(self, group: Group, made: list[Traced]) -> tuple[str, str, list[Traced]]:
         text = Text(group, made)
-        name = f"{self._prefix}_{made[0].id}"
+        name = self._define(text, made[0])
+        used = [operand.value for operand in text.operands.values()]
+        results = ", ".join(f"t{value.id}" for value in made)
+        return f"{results} = {name}({', '.join(map(self._name, used))})", text.described, used
+
+    def _define(self, text: Text, first: Traced) -> str:
+        """Makes a kernel, and returns its name."""
+        name = f"{self._prefix}_{first.id}"
         kernel = cwrapjit.function(
             name,
             f"A kernel of {self.trace.name}(), made by jit()",
@@ -104,14 +113,26 @@ class Program:
         )
         self.kernels.append(kernel)
         self._names[name] = kernel
-        used = [operand.value for operand in text.operands.values()]
-        results = ", ".join(f"t{value.id}" for value in made)
-        return f"{results} = {name}({', '.join(map(self._name, used))})", text.described, used
+        return name
 
     def _call(self, value: Traced) -> tuple[str, str, list[Traced]]:
-        constants = [self._constant(param) for param in value._params]
+        kind = "Python" if value._weak else "NumPy"
+        if value._params and isinstance(value._params[0], Loop):
+            constants, kind = self._loop(value, value._params[0])
+        else:
+            constants = [self._constant(param) for param in value._params]
         text = value._name.format(*map(self._name, value._args), k=constants)
-        return f"t{value.id} = {text}", "Python" if value._weak else "NumPy", list(value._args)
+        return f"t{value.id} = {text}", kind, list(value._args)
+
+    def _loop(self, value: Traced, loop: Loop) -> tuple[list[str], str]:
+        """Returns the name of what runs the loop, and its kind."""
+        if loop.text is not None:
+            return [self._define(loop.text, value)], loop.text.described
+        step = Program(loop.trace, loop.inputs, tuple(loop.results), self.options)
+        self.kernels += reversed(step.kernels)
+        name = self._constant(functools.partial(loop.run, step.run))
+        shown = step.explanation.replace("\n", "\n        ")
+        return [name], f"loop in Python, of steps\n        {shown}\n        it"
 
     # ---- names in the text ---------------------------------------------------------------------------
 
@@ -126,6 +147,8 @@ class Program:
     def _name(self, value: Traced) -> str:
         if value._kind == INPUT:
             return value._name
+        if value._kind == LOOP:
+            self.trace.refuse(KEPT)
         if value._kind == NUMBER:  # rounded as NumPy rounds it; kernels refuse an int that no float equals
             is_rounded = value.dtype.kind == "f" and value._args[0].dtype.kind == "i"
             return f"float({self._name(value._args[0])})" if is_rounded else self._name(value._args[0])
@@ -162,7 +185,7 @@ def _described(values: Sequence[Traced]) -> dict[str, str]:
     names = {CONST: "constant", INPUT: ""}
     return {
         names.get(v._kind, "t") + (v._name if v._kind == INPUT else f"{v.id}"): (
-            f"{v.dtype}({', '.join(map(str, v._dims))})"
+            f"{v.dtype}({', '.join(map(str, v._dims))})" if v.dtype != object else "tuple"
         )
         for v in sources
     }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cwrapjit.tracing import ops
-from cwrapjit.tracing.shapes import axes_of, index
+from cwrapjit.tracing.shapes import axes_of, index, ravel
 from cwrapjit.tracing.ufuncs import apply_ufunc, astype, call, cast, expand, matmul
 from cwrapjit.tracing.values import CALL, REDUCE, Traced, trace_of
 
@@ -82,6 +82,18 @@ def by_numpy(function: Callable[..., Any]) -> Callable[..., Traced]:
             if type(value) not in (int, float, bool, str):
                 x._trace.refuse(f"numpy.{function.__name__}: {option}={value!r} is not supported")
         return reduce_by_numpy(function, x, axis, keepdims, **options)
+
+    return made
+
+
+def cumulated(function: Callable[..., Any]) -> Callable[..., Traced]:
+    """Returns np.cumsum or np.cumprod for traced values."""
+
+    def made(a: Traced, axis: Any = None, dtype: Any = None) -> Traced:
+        x = ravel(a) if axis is None else a
+        (along,) = axes_of(x, 0 if axis is None else axis)
+        result = _probed(function, x, axis=along, dtype=dtype)
+        return call(function, (x,), x._dims, result, f", axis={along}, dtype={result.str!r}")
 
     return made
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,13 +17,19 @@ from cwrapjit._imports import load
 # Kinds of values. A call is Python code between kernels: of NumPy, or of operators on Python numbers. NUMBER:
 # a Python number whose type an array's dtype has decided.
 INPUT, CONST, NUMBER, ELEMENT, REDUCE, CALL = "input", "const", "number", "element", "reduce", "call"
+LOOP = "loop"  # what a step of scan() gets; only Loop may use it
 FUSED = (ELEMENT, REDUCE)
 PYTHON_NUMBERS = (int, float, complex)
 EXPAND = "{0}[..., None]"
+KEPT = "a traced value was kept and is used outside of the call that traced it; return it instead"
 
 
 class Unsupported(TypeError, AttributeError):
     """Raised for an attribute of arrays that traced values do not have."""
+
+
+# The trace that runs in this thread.
+running: ContextVar[Trace | None] = ContextVar("running", default=None)
 
 
 class Trace:
@@ -190,9 +197,7 @@ class Traced(Methods):  # type: ignore[misc]
     def _check(self, trace: Trace) -> None:
         """Refuses a value outside of its trace."""
         if self._trace is not trace or not trace.is_open:
-            self._trace.refuse(
-                "a traced value was kept and is used outside of the call that traced it; return it instead"
-            )
+            self._trace.refuse(KEPT)
 
     # ---- what is not --------------------------------------------------------------------------------
 
