@@ -71,6 +71,7 @@ def test_trees_are_carried() -> None:
     # What is carried is exchanged at once, and may be a y, too.
     swap = scan(lambda c, x: ((c[1], c[0] + c[1]), c[0]), (0, 1), np.zeros(20))
     same(swap, by_steps(lambda c, x: ((c[1], c[0] + c[1]), c[0]), (np.int64(0), np.int64(1)), np.zeros(20)))
+    same(scan(lambda c, x: ((c[1], c[0]), c[0]), (1, 2), X[:3])[0], (np.int64(2), np.int64(1)))
     same(scan(lambda c, x: (c, (c, x, 1.5)), 2.0, X[:3])[1], (np.full(3, 2.0), X[:3], np.full(3, 1.5)))
 
 
@@ -122,12 +123,15 @@ def test_other_steps_run_in_python() -> None:
         np.testing.assert_allclose(one, other, rtol=1e-12)
     f = jit(lambda w, xs: scan(lambda c, x: (w @ c + x + np.mean(xs), c.mean()), np.zeros(3), xs))
     for xs in (M, M[:7], M[:3]):
-        a, b = f(w, xs), f.__wrapped__
+        a = f(w, xs)
         c, ys = by_steps(lambda c, x, xs=xs: (w @ c + x + np.mean(xs), c.mean()), np.zeros(3), xs)
         np.testing.assert_allclose(a[0], c, rtol=1e-12)
         np.testing.assert_allclose(a[1], ys, rtol=1e-12, atol=1e-12)
-        assert callable(b)
     assert "loop in Python, of steps" in f.explain() and "writes t" in f.explain()
+    # A step that asks for a length of an argument, which it does not get.
+    g = jit(lambda t, xs: scan(lambda c, x: (c + np.full_like(t, x).sum(), c), 0.0, xs))
+    for n in (4, 5):
+        np.testing.assert_allclose(g(M[:n], X)[0], X.sum() * n * 3, rtol=1e-11)
 
 
 @pytest.mark.row("J12")
