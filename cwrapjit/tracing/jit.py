@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 MOST_KEYS = 4096  # combinations of shapes that are found at once
 # One lock, as traces may call other jitted functions. fork() waits for it.
@@ -35,7 +36,7 @@ class _Inline(Exception):
     """An argument is traced: the function is part of another trace."""
 
 
-class _Arguments:
+class Arguments:
     """Reads a call's arguments: `leaves` are arrays and numbers, `key` is what decides a trace.
 
     has_shapes: the key has shapes, else numbers of dims."""
@@ -132,7 +133,7 @@ class Jitted(Generic[P, R], ShapeDispatch):
             bound.apply_defaults()
             values = tuple(bound.arguments.values())
         try:
-            given = _Arguments(values, self._static)
+            given = Arguments(values, self._static)
         except _Inline:
             return self.__wrapped__(*args, **kwargs)
         try:
@@ -146,23 +147,24 @@ class Jitted(Generic[P, R], ShapeDispatch):
         result: R = program.run(*given.leaves)
         return result
 
-    def _find(self, given: _Arguments, values: Sequence[Any]) -> Program:
+    def _find(self, given: Arguments, values: Sequence[Any]) -> Program:
         """Returns the program of a trace that fits, or traces."""
         with _lock:
-            pattern = _Arguments(values, self._static, has_shapes=False).key, given.equal()
+            pattern = Arguments(values, self._static, has_shapes=False).key, given.equal()
             plans = self._plans.setdefault(pattern, [])
             lengths = given.lengths()
             plan = next((plan for plan in plans if plan.fits(lengths)), None)
             if plan is None:
-                plan = _Plan(self._trace(values), lengths)
+                plan = _Plan(self._trace(values, self._program), lengths)
                 plans.append(plan)
             if len(self._quick) >= MOST_KEYS:
                 self._quick.clear()
             self._quick[given.key] = plan.program
             return plan.program
 
-    def _trace(self, values: Sequence[Any]) -> Program:
+    def _trace(self, values: Sequence[Any], build: Callable[[Trace, list[Traced], Any], T]) -> T:
         trace = Trace(self.__name__)
+        trace.lines = None if build == self._program else {}
         inputs: list[Traced] = []
         trees: list[Any] = []
         traced = [
@@ -177,15 +179,18 @@ class Jitted(Generic[P, R], ShapeDispatch):
             for tree, items in trees:
                 if list(map(id, tree.values() if isinstance(tree, dict) else tree)) != items:
                     trace.refuse(f"it changes a {type(tree).__name__} that is an argument; return a new one")
-            return Program(trace, inputs, result, self._options)
+            return build(trace, inputs, result)
         finally:
             running.reset(before)
             trace.close()
 
+    def _program(self, trace: Trace, inputs: list[Traced], result: Any) -> Program:
+        return Program(trace, inputs, result, self._options)
+
     def _refuse_unhashable(self, values: Sequence[Any]) -> None:
         for value, parameter in zip(values, self._parameters, strict=True):
             try:
-                hash(_Arguments([value], [self._static[self._parameters.index(parameter)]]).key)
+                hash(Arguments([value], [self._static[self._parameters.index(parameter)]]).key)
             except TypeError:
                 raise TypeError(
                     f"jit: {self.__name__}(): argument {parameter.name!r}: a {type(value).__name__} is "
@@ -231,6 +236,26 @@ class Jitted(Generic[P, R], ShapeDispatch):
         text: str = load("cwrapjit.show.jitted").dot(self._programs())
         return text
 
+    def write(self, name: str, /, *examples: Any, folder: str | os.PathLike[str] = ".") -> None:
+        """Writes the function as C99, in name.c and name.h, which need neither Python nor NumPy.
+
+        >>> import os, tempfile
+        >>> import numpy as np
+        >>> import cwrapjit
+        >>> twice = cwrapjit.jit(lambda x: x * 2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     twice.write("twice", np.ones(3), folder=folder)
+        ...     sorted(os.listdir(folder))
+        ['twice.c', 'twice.h']
+
+        name: the C function's. Its parameters are described in the header.
+        examples: arguments, as in a call: their dtypes, numbers of dims, equal axes and axes of length 1 are
+            those of the C function.
+        folder: where the files are written.
+
+        Raises ValueError for a name that C does not allow, and TypeError for what has no form in C."""
+        load("cwrapjit.tracing.write").write(self, name, examples, folder)
+
     def _repr_html_(self) -> str:
         page: str = load("cwrapjit.show").html(self)
         return page
@@ -257,7 +282,7 @@ def _static_flags(name: str, parameters: list[inspect.Parameter], static: Any) -
 
 
 def _traced(trace: Trace, value: Any, inputs: list[Traced], trees: list[Any]) -> Any:
-    """Returns the argument with traced values in place of arrays and numbers, in the order of _Arguments.
+    """Returns the argument with traced values in place of arrays and numbers, in the order of Arguments.
 
     trees: gets the lists and dicts, with the ids of their items."""
     if isinstance(value, (tuple, list)) or type(value) is dict:
@@ -268,7 +293,7 @@ def _traced(trace: Trace, value: Any, inputs: list[Traced], trees: list[Any]) ->
             made = type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         trees.append((made, list(map(id, items))))
         return made
-    given = _Arguments([value], [False])
+    given = Arguments([value], [False])
     if not given.leaves:
         return value
     leaf = given.leaves[0]

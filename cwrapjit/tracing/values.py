@@ -42,6 +42,7 @@ class Trace:
         self.name = name
         self.values: list[Traced] = []
         self.known: dict[Any, Traced] = {}
+        self.lines: dict[int, str] | None = None  # of calls, for write()
         self.kept: list[Any] = []  # constants: their ids are parts of keys
         self.is_exact = False
         self.is_open = True
@@ -78,6 +79,8 @@ class Trace:
             found._params, found._weak, found._boxed = params, is_weak, is_boxed
             self.known[key] = found
             self.values.append(found)
+            if self.lines is not None and kind == CALL:
+                self.lines[found.id] = users_line()
         return found
 
     def input(self, index: int, given: Any) -> Traced:
