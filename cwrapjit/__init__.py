@@ -62,6 +62,9 @@ if TYPE_CHECKING:
     from cwrapjit.library.public import Library as library
     from cwrapjit.tracing.jit import jit as jit
     from cwrapjit.tracing.scan import scan as scan
+    from cwrapjit.tracing.transforms import grad as grad
+    from cwrapjit.tracing.transforms import value_and_grad as value_and_grad
+    from cwrapjit.tracing.transforms import vmap as vmap
 
 __all__ = [
     "CompileError",
@@ -76,6 +79,7 @@ __all__ = [
     "config",
     "deadline",
     "function",
+    "grad",
     "jit",
     "library",
     "link",
@@ -83,7 +87,9 @@ __all__ = [
     "progress",
     "scan",
     "show_config",
+    "value_and_grad",
     "vectorize",
+    "vmap",
     "write_stubs",
 ]
 
@@ -93,11 +99,14 @@ _LATE = {
     "ElementwiseKernel": "kernels.elementwise",
     "ReductionKernel": "kernels.reduction",
     "deadline": "_deadline",
+    "grad": "tracing.transforms",
     "jit": "tracing.jit",
     "link": "graph.linking",
     "progress": "_progress",
     "scan": "tracing.scan",
+    "value_and_grad": "tracing.transforms",
     "vectorize": "kernels.vectorize",
+    "vmap": "tracing.transforms",
     "write_stubs": "_stubs",
 }
 

@@ -164,7 +164,6 @@ class Jitted(Generic[P, R], ShapeDispatch):
 
     def _trace(self, values: Sequence[Any], build: Callable[[Trace, list[Traced], Any], T]) -> T:
         trace = Trace(self.__name__)
-        trace.lines = None if build == self._program else {}
         inputs: list[Traced] = []
         trees: list[Any] = []
         traced = [

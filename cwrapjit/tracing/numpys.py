@@ -55,7 +55,7 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False)
 # Functions of NumPy that arrays have as methods, too.
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: _reduction(name) for name in ops.REDUCTIONS},
-    **{name: by_numpy(getattr(np, name)) for name in ("argmax", "argmin", "std", "var")},
+    **{name: by_numpy(name) for name in ("argmax", "argmin", "std", "var")},
     **{name: cumulated(getattr(np, name)) for name in ("cumsum", "cumprod")},
     "mean": _mean,
     "clip": clip,

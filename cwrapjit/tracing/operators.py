@@ -45,6 +45,10 @@ _IN_PYTHON = {
     (sign, 1 if name in _UNARY else 2): getattr(operator, name)
     for name, (sign, _) in (_ARITHMETIC | _COMPARISONS | _UNARY).items()
 }
+_UFUNCS = {
+    (sign, 1 if name in _UNARY else 2): ufunc
+    for name, (sign, ufunc) in (_ARITHMETIC | _COMPARISONS | _UNARY).items()
+}
 _STAND_INS = {"b": True, "i": 1, "f": 1.0, "c": 1j}  # numbers with which all operators work
 
 
@@ -72,7 +76,8 @@ def _of_python(sign: str, values: Sequence[Any]) -> Traced:
     params: tuple[Any, ...] = ()
     if sign == "**" and type(values[1]) is not int:
         form, params = f"{{k[0]}}({form}, {{k[1]}})", (_power_of_type, kind)
-    return trace.make(CALL, form, known, (), np.asarray(kind(0)).dtype, *params, is_weak=True)
+    rule = ("ufunc", _UFUNCS[sign, len(values)])
+    return trace.make(CALL, form, known, (), np.asarray(kind(0)).dtype, *params, is_weak=True, rule=rule)
 
 
 def _power_of_type(value: Any, kind: type) -> Any:

@@ -14,7 +14,17 @@ import cwrapjit
 from cwrapjit.tracing.kernel import Text
 from cwrapjit.tracing.loops import Loop
 from cwrapjit.tracing.plan import Group, Planner
-from cwrapjit.tracing.values import CONST, INPUT, KEPT, LOOP, NUMBER, PYTHON_NUMBERS, Trace, Traced
+from cwrapjit.tracing.values import (
+    CONST,
+    INPUT,
+    KEPT,
+    LOOP,
+    NUMBER,
+    POINT,
+    PYTHON_NUMBERS,
+    Trace,
+    Traced,
+)
 
 HEADER = "#include <cwj_arithmetic.h>"
 
@@ -84,10 +94,14 @@ class Program:
         self.steps.reverse()
         return lines[::-1]
 
-    @staticmethod
-    def _steps(outputs: Sequence[Traced], needed: set[int]) -> Iterator[tuple[Group | Traced, list[Traced]]]:
+    def _steps(
+        self, outputs: Sequence[Traced], needed: set[int]
+    ) -> Iterator[tuple[Group | Traced, list[Traced]]]:
         """Yields the steps that make values which are needed, the last ones first, with these values."""
-        for step in reversed(Planner(outputs).steps):
+        planner = Planner(outputs)
+        if any(value._kind == POINT for value in planner.live):
+            self.trace.refuse("a value was kept in a function that grad() or vmap() runs; return it there")
+        for step in reversed(planner.steps):
             if not isinstance(step, Group):
                 yield from [(step, [step])] if step.id in needed else []
                 continue

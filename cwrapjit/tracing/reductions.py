@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,22 +22,19 @@ def _probed(function: Callable[..., Any], x: Traced, **options: Any) -> np.dtype
 
 
 def reduce_by_numpy(
-    function: Callable[..., Any] | str,
-    x: Traced,
-    axis: Any,
-    keepdims: bool,
-    dtype: Any = None,
-    **options: Any,
+    name: str, x: Traced, axis: Any, keepdims: bool, dtype: Any = None, **options: Any
 ) -> Traced:
-    """Returns a reduction that NumPy computes. dtype: of the result, if the function is text."""
+    """Returns a reduction that NumPy computes. dtype: of the result, for those in REDUCTIONS."""
     axes = axes_of(x, axis)
     kept = [1 if k in axes else n for k, n in enumerate(x._dims)]
     dims = [n for k, n in enumerate(kept) if keepdims or k not in axes]
+    rule = ("reduce", name, axes, keepdims, options)
+    function: Any = f"np.{ops.REDUCTIONS[name].ufunc.__name__}.reduce" if dtype else getattr(np, name)
     if callable(function):
         dtype = _probed(function, x, axis=axis, **options)
     options = {"axis": axis, **options, **({"keepdims": True} if keepdims else {})}
     text = "".join(f", {name}={value!r}" for name, value in options.items())
-    return call(function, (x,), dims, dtype, text)
+    return call(function, (x,), dims, dtype, text, rule=rule)
 
 
 def reduce(name: str, x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Traced:
@@ -45,15 +42,14 @@ def reduce(name: str, x: Any, axis: Any = None, dtype: Any = None, keepdims: Any
     if dtype is not None:
         x = astype(x, dtype)
     axes = axes_of(x, axis)
-    ufunc = ops.REDUCTIONS[name].ufunc
     made = ops.reduced_type(name, x.dtype) if dtype is None else np.dtype(dtype)
     is_row = axes == (x.ndim - 1,)  # of a vector, all elements are a row
     fits = ops.has_c_type(x.dtype) and ops.has_c_type(made) and 0 not in x._dims and x.ndim > 0
     if not fits or not (is_row or len(axes) == x.ndim):
-        return reduce_by_numpy(f"np.{ufunc.__name__}.reduce", x, axes, keepdims, made)
+        return reduce_by_numpy(name, x, axes, keepdims, made)
     result: Traced = x._trace.make(REDUCE, name, (x,), x._dims[:-1], made)
     if not is_row:
-        result = reduce_by_numpy(f"np.{ufunc.__name__}.reduce", result, None, False, made)
+        result = reduce_by_numpy(name, result, None, False, made)
     if keepdims:
         return expand(result) if is_row else index(result, (None,) * x.ndim)
     return result
@@ -67,21 +63,25 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> 
     axes = axes_of(x, axis)
     fits = ops.has_c_type(x.dtype) and x.ndim > 0 and 0 not in x._dims
     if not fits or (axes != (x.ndim - 1,) and len(axes) < x.ndim):
-        return reduce_by_numpy(np.mean, x, axis, keepdims)
+        return reduce_by_numpy("mean", x, axis, keepdims)
     total = reduce("sum", x, axis, None if x.dtype.kind == "f" else np.float64, keepdims)
+    return apply_ufunc(np.divide, (total, count_of(x, axes)))
+
+
+def count_of(x: Traced, axes: Sequence[int]) -> Traced:
+    """Returns the number of elements along these axes."""
     lengths = [x._trace.length(x._dims[k]) for k in axes]
-    count = x._trace.make(CALL, " * ".join(lengths), (), (), np.int64, is_weak=True)
-    return apply_ufunc(np.divide, (total, count))
+    return x._trace.make(CALL, " * ".join(lengths) or "1", (), (), np.int64, is_weak=True)
 
 
-def by_numpy(function: Callable[..., Any]) -> Callable[..., Traced]:
+def by_numpy(name: str) -> Callable[..., Traced]:
     """Returns a function of NumPy that reduces axes, for traced values."""
 
     def made(x: Traced, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Traced:
         for option, value in options.items():
             if type(value) not in (int, float, bool, str):
-                x._trace.refuse(f"numpy.{function.__name__}: {option}={value!r} is not supported")
-        return reduce_by_numpy(function, x, axis, keepdims, **options)
+                x._trace.refuse(f"numpy.{name}: {option}={value!r} is not supported")
+        return reduce_by_numpy(name, x, axis, keepdims, **options)
 
     return made
 

@@ -55,7 +55,7 @@ def _view(x: Traced, items: tuple[Any, ...], has_ellipsis: bool) -> Traced:
     whole = (_ALL,) * x.ndim
     if items == whole:
         is_scalar = x._boxed and not x.ndim and not has_ellipsis
-        return x._trace.make(CALL, "{0}[()]", (x,), (), x.dtype) if is_scalar else x
+        return x._trace.make(CALL, "{0}[()]", (x,), (), x.dtype, rule=("index", ())) if is_scalar else x
     if items == (*whole, None):
         return expand(x)
     is_shrunk = items in ((*whole[1:], 0), (*whole[1:], -1)) and (x.ndim > 1 or not has_ellipsis)
@@ -74,7 +74,36 @@ def _view(x: Traced, items: tuple[Any, ...], has_ellipsis: bool) -> Traced:
     text = ", ".join([_slice_text(i) if isinstance(i, slice) else repr(i) for i in items])
     is_boxed = not dims and has_ellipsis
     form = f"{{0}}[{text},{' ...' * is_boxed}]"
-    return x._trace.make(CALL, form, (x,), dims, x.dtype, is_boxed=is_boxed)
+    return x._trace.make(CALL, form, (x,), dims, x.dtype, is_boxed=is_boxed, rule=("index", items))
+
+
+def scatter(x: Traced, dims: tuple[int, ...], items: tuple[Any, ...]) -> Traced:
+    """Returns zeros of these dims, with x at [items]. As items are those of a view, none is met twice."""
+    inverse: list[Any] = []
+    axis = 0
+    for item in items:
+        if item is None:
+            inverse.append(0)
+            continue
+        if isinstance(item, slice):
+            if not (item.start is None and item.stop is None and item.step in (None, 1, -1)):
+                break
+            inverse.append(item)
+        elif dims[axis] == 1:
+            inverse.append(None)
+        else:
+            break
+        axis += 1
+    else:
+        return index(x, tuple(inverse))
+    form = f"{{k[0]}}({{0}}, {x._trace.lengths(dims)}, {{k[1]}})"
+    return x._trace.make(CALL, form, (x,), dims, x.dtype, _scattered, items, rule=("scatter", items))
+
+
+def _scattered(x: Any, dims: tuple[int, ...], items: tuple[Any, ...]) -> np.ndarray:
+    made = np.zeros(dims, np.asarray(x).dtype)
+    made[items] = x
+    return made
 
 
 def _length(x: Traced, item: slice, length: int) -> int:
@@ -109,7 +138,7 @@ def reshape(x: Traced, *shape: Any, order: str = "C") -> Traced:
     if dims == x._dims:
         return x
     if not moves_ones:
-        return x._trace.make(CALL, f"{{0}}.reshape({dims!r})", (x,), dims, x.dtype)
+        return x._trace.make(CALL, f"{{0}}.reshape({dims!r})", (x,), dims, x.dtype, rule=("reshape",))
     without = index(x, (*(0 if n == 1 else _ALL for n in x._dims), ...))
     return index(without, (*(None if n == 1 else _ALL for n in dims), ...))
 
@@ -125,7 +154,8 @@ def transpose(x: Traced, *axes: Any) -> Traced:
         x._trace.refuse(f"transpose: axes {tuple(given)} of an array of {x.ndim} dims", ValueError)
     if order == tuple(range(x.ndim)):
         return x
-    return x._trace.make(CALL, f"{{0}}.transpose({order!r})", (x,), [x._dims[k] for k in order], x.dtype)
+    dims, rule = [x._dims[k] for k in order], ("transpose", order)
+    return x._trace.make(CALL, f"{{0}}.transpose({order!r})", (x,), dims, x.dtype, rule=rule)
 
 
 def squeeze(x: Traced, axis: Any = None) -> Traced:
@@ -157,7 +187,8 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Traced:
     dims = list(first._dims)
     dims[along] = sum(v._dims[along] for v in values)
     form = f"np.concatenate(({''.join(f'{{{k}}}, ' for k in range(len(values)))}), {along})"
-    return trace.make(CALL, form, values, dims, np.result_type(*(v.dtype for v in values)))
+    dtype = np.result_type(*(v.dtype for v in values))
+    return trace.make(CALL, form, values, dims, dtype, rule=("concatenate", along))
 
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Traced:
@@ -173,4 +204,4 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Traced:
     trace.literals.add(len(values))
     dtype = np.result_type(*(v.dtype for v in values))
     form = f"np.stack(({''.join(f'{{{k}}}, ' for k in range(len(values)))}), {at})"
-    return trace.make(CALL, form, values, dims, dtype)
+    return trace.make(CALL, form, values, dims, dtype, rule=("stack", at))

@@ -82,6 +82,7 @@ def call(
     dtype: Any,
     text: str = "",
     is_boxed: bool = False,
+    rule: tuple[Any, ...] = (),
 ) -> Traced:
     """Returns the result of a function that runs between kernels. text: its further arguments."""
     params: tuple[Any, ...] = ()
@@ -91,7 +92,7 @@ def call(
         params = (function,)
         function = f"np.{name}" if getattr(np, name, None) is function else "{k[0]}"
     form = f"{function}({arguments}{text})"
-    return trace_of(*values).make(CALL, form, values, dims, dtype, *params, is_boxed=is_boxed)
+    return trace_of(*values).make(CALL, form, values, dims, dtype, *params, is_boxed=is_boxed, rule=rule)
 
 
 def apply_ufunc(ufunc: np.ufunc, operands: Sequence[Any]) -> Traced:
@@ -111,7 +112,7 @@ def apply_ufunc(ufunc: np.ufunc, operands: Sequence[Any]) -> Traced:
     name = ops.fused_op(ufunc)
     is_fused = name is not None and ops.text_of(name, used) is not None and ops.has_c_type(made)
     if not is_fused or name is None or 0 in dims or _compares_any_int(ufunc, values, used):
-        return call(ufunc, values, dims, made)
+        return call(ufunc, values, dims, made, rule=("ufunc", ufunc))
     return elementwise(name, [cast(v, dtype) for v, dtype in zip(values, used, strict=True)], made)
 
 
@@ -133,7 +134,7 @@ def where(condition: Any, x: Any, y: Any) -> Traced:
     dims = broadcast("numpy.where", values)
     dtype = resolve(np.add, values[1:])[-1]
     if not ops.has_c_type(dtype) or 0 in dims:
-        return call(np.where, values, dims, dtype, is_boxed=not dims)
+        return call(np.where, values, dims, dtype, is_boxed=not dims, rule=("ufunc", np.where))
     if values[0].dtype != bool:
         values[0] = apply_ufunc(np.not_equal, (values[0], 0))
     types = (np.dtype(bool), dtype, dtype)
@@ -162,12 +163,16 @@ def _type_of_numbers(x: Traced, dtype: Any) -> np.dtype[Any]:
 def astype(x: Traced, dtype: Any, copy: bool = True) -> Traced:
     wanted = _type_of_numbers(x, dtype)
     if not (ops.has_c_type(x.dtype) and ops.has_c_type(wanted)) or 0 in x._dims:
-        return x._trace.make(CALL, "{0}.astype({k[0]})", (x,), x._dims, wanted, wanted, is_boxed=x._boxed)
+        rule, boxed = ("astype", wanted), x._boxed
+        return x._trace.make(
+            CALL, "{0}.astype({k[0]})", (x,), x._dims, wanted, wanted, is_boxed=boxed, rule=rule
+        )
     return elementwise("cast", (x,), wanted, is_boxed=x._boxed)
 
 
 def expand(x: Traced) -> Traced:
-    return x._trace.make(CALL, EXPAND, (x,), (*x._dims, 1), x.dtype)
+    rule = ("index", (*[slice(None)] * x.ndim, None))
+    return x._trace.make(CALL, EXPAND, (x,), (*x._dims, 1), x.dtype, rule=rule)
 
 
 def full_like(x: Traced, fill_value: Any, dtype: Any = None) -> Traced:
@@ -175,9 +180,23 @@ def full_like(x: Traced, fill_value: Any, dtype: Any = None) -> Traced:
     number = cast(x._trace.value(fill_value, "numpy.full_like"), wanted)
     if number._dims:
         x._trace.refuse("numpy.full_like: the value must be a number")
-    lengths = "".join(f"{x._trace.length(n)}, " for n in x._dims)
-    form = f"{FULL}({lengths}), {{0}}, {{k[0]}})"
-    return x._trace.make(CALL, form, (number,), x._dims, wanted, wanted, is_boxed=not x._dims)
+    return full(number, x._dims)
+
+
+def full(number: Traced, dims: Sequence[int]) -> Traced:
+    trace, dtype = number._trace, number.dtype
+    form = f"{FULL}{trace.lengths(dims)}, {{0}}, {{k[0]}})"
+    return trace.make(CALL, form, (number,), dims, dtype, dtype, is_boxed=not dims, rule=("spread",))
+
+
+def spread(value: Traced, dims: tuple[int, ...]) -> Traced:
+    """Returns the value broadcast to these dims."""
+    if value._dims == dims:
+        return value
+    if not value._dims:
+        return full(cast(value, value.dtype), dims)
+    form = f"np.array(np.broadcast_to({{0}}, {value._trace.lengths(dims)}))"
+    return value._trace.make(CALL, form, (value,), dims, value.dtype, rule=("spread",))
 
 
 def matmul(a: Any, b: Any) -> Traced:
@@ -194,4 +213,5 @@ def matmul(a: Any, b: Any) -> Traced:
     rows = x._dims[-2:-1] if x.ndim > 1 else ()
     columns = y._dims[-1:] if y.ndim > 1 else ()
     dtype = np.result_type(x.dtype, y.dtype)
-    return trace.make(CALL, "np.matmul({0}, {1})", (x, y), (*batch, *rows, *columns), dtype)
+    dims = (*batch, *rows, *columns)
+    return trace.make(CALL, "np.matmul({0}, {1})", (x, y), dims, dtype, rule=("matmul",))

@@ -16,8 +16,10 @@ from cwrapjit._imports import load
 
 # Kinds of values. A call is Python code between kernels: of NumPy, or of operators on Python numbers. NUMBER:
 # a Python number whose type an array's dtype has decided.
+# POINT: an argument of a function whose values are replayed with others in its place (transforms.py).
 INPUT, CONST, NUMBER, ELEMENT, REDUCE, CALL = "input", "const", "number", "element", "reduce", "call"
 LOOP = "loop"  # what a step of scan() gets; only Loop may use it
+POINT = "point"
 FUSED = (ELEMENT, REDUCE)
 PYTHON_NUMBERS = (int, float, complex)
 EXPAND = "{0}[..., None]"
@@ -42,12 +44,12 @@ class Trace:
         self.name = name
         self.values: list[Traced] = []
         self.known: dict[Any, Traced] = {}
-        self.lines: dict[int, str] | None = None  # of calls, for write()
         self.kept: list[Any] = []  # constants: their ids are parts of keys
         self.is_exact = False
         self.is_open = True
         self.literals: set[int] = set()
         self.sources: dict[int, str] = {}
+        self.place: tuple[str, int] | None = None  # the user's line, while its values are replayed
 
     def close(self) -> None:
         """Ends the trace. What is left of it are the facts about lengths."""
@@ -64,9 +66,11 @@ class Trace:
         *params: Any,
         is_weak: bool = False,
         is_boxed: bool = False,
+        rule: tuple[Any, ...] = (),
     ) -> Traced:
         """Returns the value of this computation. params: constants that it needs. is_weak: a Python number.
-        is_boxed: an array without dims rather than a scalar."""
+        is_boxed: an array without dims rather than a scalar. rule: of a call, the operation's name and
+        parameters, from which derivatives.py and transforms.py make others."""
         for arg in args:
             arg._check(self)
         shown = tuple([key_of(param) for param in params])
@@ -76,11 +80,10 @@ class Trace:
         if found is None:
             self.kept.append(params)
             found = Traced(self, len(self.values), kind, name, tuple(args), dims, dtype)
-            found._params, found._weak, found._boxed = params, is_weak, is_boxed
+            found._params, found._weak, found._boxed, found._rule = params, is_weak, is_boxed, rule
+            found._place = (self.place or users_place()) if kind == CALL else None
             self.known[key] = found
             self.values.append(found)
-            if self.lines is not None and kind == CALL:
-                self.lines[found.id] = users_line()
         return found
 
     def input(self, index: int, given: Any) -> Traced:
@@ -115,8 +118,12 @@ class Trace:
         is_fixed = self.is_exact or length in (0, 1) or length in self.literals
         return str(length) if is_fixed else self.sources[length]
 
+    def lengths(self, dims: Sequence[int]) -> str:
+        """Returns Python text for a shape."""
+        return f"({''.join(f'{self.length(n)}, ' for n in dims)})"
+
     def refuse(self, what: str, kind: type[Exception] = TypeError) -> NoReturn:
-        raise kind(f"jit: {self.name}(): {what}{users_line()}")
+        raise kind(f"jit: {self.name}(): {what}{users_line(self.place)}")
 
 
 def key_of(param: Any) -> Any:
@@ -126,14 +133,19 @@ def key_of(param: Any) -> Any:
     return type(param), repr(param)
 
 
-def users_line() -> str:
-    """Returns words for the line of the traced function that is running."""
+def users_place() -> tuple[str, int]:
+    """Returns the file and line of the traced function that is running."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         if str(frame.f_globals.get("__name__")).split(".")[0] not in ("cwrapjit", "numpy"):
             break
         frame = frame.f_back
-    name, line = frame.f_code.co_filename, frame.f_lineno
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def users_line(place: tuple[str, int] | None) -> str:
+    """Returns words for that line."""
+    name, line = place or users_place()
     text = load("linecache").getline(name, line).strip()
     return f" (in {name}, line {line}{': ' if text else ''}{text})"
 
@@ -154,6 +166,8 @@ class Traced(Methods):  # type: ignore[misc]
     _params: tuple[Any, ...]
     _weak: bool
     _boxed: bool
+    _rule: tuple[Any, ...]
+    _place: tuple[str, int] | None
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from cwrapjit.tracing.jit import Arguments, Jitted
 from cwrapjit.tracing.kernel import Text
 from cwrapjit.tracing.loops import Loop, LoopText
 from cwrapjit.tracing.plan import Group, Planner
-from cwrapjit.tracing.values import CONST, NUMBER, Trace, Traced
+from cwrapjit.tracing.values import CONST, NUMBER, Trace, Traced, users_line
 
 EXTREMES = """\
 #define npy_maximum(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
@@ -198,7 +198,7 @@ class Writer:
     # ---- values --------------------------------------------------------------------------------------
 
     def _refuse(self, value: Traced, why: str) -> Any:
-        line = (self.trace.lines or {}).get(value.id, "")
+        line = users_line(value._place) if value._place else ""
         raise TypeError(f"jit: {self.trace.name}(): write(): {why}{line}") from None
 
     def _type(self, value: Traced) -> str:
