@@ -14,7 +14,7 @@ import numpy as np
 from cwrapjit.tracing import numpys as numpys
 from cwrapjit.tracing.ops import fused_op
 from cwrapjit.tracing.plan import live_values
-from cwrapjit.tracing.reductions import count_of, mean, reduce
+from cwrapjit.tracing.reductions import count_of, cumulated, mean, reduce
 from cwrapjit.tracing.shapes import concatenate, index, reshape, scatter, transpose
 from cwrapjit.tracing.ufuncs import astype, cast, full_like, matmul, spread
 from cwrapjit.tracing.values import CALL, CONST, ELEMENT, NUMBER, REDUCE, Traced
@@ -28,7 +28,7 @@ def cotangents(result: Traced, points: Sequence[Traced]) -> list[Traced]:
     live = live_values([result])
     depend = set(wanted)
     for value in live:
-        if value.dtype.kind in "fc" and any(arg.id in depend for arg in value._args):
+        if value.dtype.kind in "fcO" and any(arg.id in depend for arg in value._args):
             depend.add(value.id)
     one = trace.value(1.0 if result._weak else result.dtype.type(1), "grad")
     found: dict[int, Traced] = {result.id: one}
@@ -301,6 +301,12 @@ def _part(g: Any, y: Any, k: int, axis: int) -> Any:
     return index(g, (*[slice(None)] * axis, slice(start, start + y._args[k]._dims[axis]), ...))
 
 
+def _cumsum(g: Any, y: Any, k: int, axis: int) -> Any:
+    """Returns the sums of an element and those after it."""
+    turned = (*[slice(None)] * axis, slice(None, None, -1), ...)
+    return index(cumulated("cumsum")(index(g, turned), axis), turned)
+
+
 CALLS: dict[str, Rule] = {
     "index": lambda g, y, k, items: scatter(g, y._args[0]._dims, items),
     "scatter": lambda g, y, k, items: index(g, items),
@@ -308,6 +314,7 @@ CALLS: dict[str, Rule] = {
     "transpose": lambda g, y, k, order: transpose(g, tuple(np.argsort(order).tolist())),
     "concatenate": _part,
     "stack": lambda g, y, k, axis: index(g, (*[slice(None)] * axis, k, ...)),
+    "cumsum": _cumsum,
     "spread": lambda g, y, k: g,
     "astype": lambda g, y, k, dtype: g,
     "matmul": _matmul,

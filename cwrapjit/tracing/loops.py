@@ -46,6 +46,7 @@ class Loop:
             *value._params,
             is_weak=value._weak,
             is_boxed=value._boxed,
+            rule=value._rule,
         )
 
     def _input(self, value: Traced) -> Traced:

@@ -56,7 +56,7 @@ def _mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: Any = False)
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: _reduction(name) for name in ops.REDUCTIONS},
     **{name: by_numpy(name) for name in ("argmax", "argmin", "std", "var")},
-    **{name: cumulated(getattr(np, name)) for name in ("cumsum", "cumprod")},
+    **{name: cumulated(name) for name in ("cumsum", "cumprod")},
     "mean": _mean,
     "clip": clip,
     "dot": dot,

@@ -86,14 +86,16 @@ def by_numpy(name: str) -> Callable[..., Traced]:
     return made
 
 
-def cumulated(function: Callable[..., Any]) -> Callable[..., Traced]:
+def cumulated(name: str) -> Callable[..., Traced]:
     """Returns np.cumsum or np.cumprod for traced values."""
+    function = getattr(np, name)
 
     def made(a: Traced, axis: Any = None, dtype: Any = None) -> Traced:
         x = ravel(a) if axis is None else a
         (along,) = axes_of(x, 0 if axis is None else axis)
         result = _probed(function, x, axis=along, dtype=dtype)
-        return call(function, (x,), x._dims, result, f", axis={along}, dtype={result.str!r}")
+        text = f", axis={along}, dtype={result.str!r}"
+        return call(function, (x,), x._dims, result, text, rule=(name, along))
 
     return made
 

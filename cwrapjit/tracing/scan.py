@@ -123,10 +123,13 @@ def _results(loop: Loop, first: Sequence[Traced], arrays: Sequence[Traced]) -> l
     form = f"{{k[0]}}({', '.join(f'{{{k}}}' for k in range(len(args)))})"
     types = [v.dtype for v in loop.results]
     if len(dims) == 1:
-        made = [trace.make(CALL, form, args, dims[0], types[0], loop)]
+        made = [trace.make(CALL, form, args, dims[0], types[0], loop, rule=("scan",))]
     else:
-        whole = trace.make(CALL, form, args, (), object, loop)  # a tuple
-        made = [trace.make(CALL, f"{{0}}[{k}]", (whole,), dims[k], types[k]) for k in range(len(dims))]
+        whole = trace.make(CALL, form, args, (), object, loop, rule=("scan",))  # a tuple
+        made = [
+            trace.make(CALL, f"{{0}}[{k}]", (whole,), dims[k], types[k], rule=("scan",))
+            for k in range(len(dims))
+        ]
     return [
         transpose(v, v.ndim - 1, *range(v.ndim - 1)) if in_c and k >= len(first) and v.ndim > 1 else v
         for k, v in enumerate(made)

@@ -15,7 +15,7 @@ import numpy as np
 from cwrapjit.tracing.derivatives import cotangents, shown
 from cwrapjit.tracing.jit import Jitted, jit
 from cwrapjit.tracing.plan import live_values
-from cwrapjit.tracing.reductions import reduce, reduce_by_numpy
+from cwrapjit.tracing.reductions import cumulated, reduce, reduce_by_numpy
 from cwrapjit.tracing.shapes import concatenate, index, reshape, scatter, stack, transpose
 from cwrapjit.tracing.ufuncs import astype, call, cast, elementwise, matmul, spread
 from cwrapjit.tracing.values import ELEMENT, NUMBER, POINT, REDUCE, Trace, Traced
@@ -101,6 +101,8 @@ def _with_axis(value: Traced, args: Sequence[Mapped], length: int) -> Traced:
         return spread(_lifted(args, value.ndim)[0], dims)
     if operation == "astype":
         return astype(x, params[0])
+    if operation in ("cumsum", "cumprod"):
+        return cumulated(operation)(x, params[0] + 1, value.dtype)
     if operation == "matmul":
         return _products(args, dims)
     if operation == "reduce":

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import refuses
 
 import cwrapjit
 from cwrapjit.tracing import ops
@@ -141,3 +142,12 @@ def test_refused() -> None:
             cwrapjit.vmap(add, axes)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="vmap: a function is wanted"):
         cwrapjit.vmap(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.row("J08", "J12")
+def test_cumulative_sums_and_loops() -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(cwrapjit.vmap(lambda r: np.cumsum(r))(x), np.cumsum(x, 1))
+    np.testing.assert_array_equal(cwrapjit.vmap(lambda r: np.cumprod(r))(x), np.cumprod(x, 1))
+    f = cwrapjit.vmap(lambda r: cwrapjit.scan(lambda carry, v: (carry + v, carry), 0.0, r)[0])
+    refuses(TypeError, lambda: f(x), "scan cannot be mapped")
