@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 
+from cwrapjit.tracing import ops
 from cwrapjit.tracing.derivatives import cotangents, shown
 from cwrapjit.tracing.jit import Jitted, jit
 from cwrapjit.tracing.plan import live_values
@@ -104,7 +105,7 @@ def _with_axis(value: Traced, args: Sequence[Mapped], length: int) -> Traced:
     if operation in ("cumsum", "cumprod"):
         return cumulated(operation)(x, params[0] + 1, value.dtype)
     if operation == "matmul":
-        return _products(args, dims)
+        return _product(args)
     if operation == "reduce":
         return _reduced(x, value, *params)
     return value._trace.refuse(f"vmap: {shown(value)} cannot be mapped")
@@ -119,33 +120,27 @@ def _lifted(args: Sequence[Mapped], ndim: int = 0) -> list[Traced]:
     ]
 
 
-def _products(args: Sequence[Mapped], dims: tuple[int, ...]) -> Traced:
+def _product(args: Sequence[Mapped]) -> Traced:
     (a, a_mapped), (b, b_mapped) = args
-    if a.ndim - a_mapped == 1:
-        a = index(a, (..., None, _ALL))
-    if b.ndim - b_mapped == 1:
-        b = index(b, (..., None))
-    return reshape_ones(matmul(*_lifted([(a, a_mapped), (b, b_mapped)])), dims)
-
-
-def reshape_ones(x: Traced, dims: tuple[int, ...]) -> Traced:
-    """Returns the value without the last axes of length 1 that dims does not have."""
-    if x._dims == dims:
-        return x
-    if x.ndim - len(dims) == 2:
-        return index(x, (..., 0, 0))
-    return index(x, (..., 0) if x._dims[:-1] == dims else (..., 0, _ALL))
+    is_row, is_column = a.ndim - a_mapped == 1, b.ndim - b_mapped == 1
+    a = index(a, (..., None, _ALL)) if is_row else a
+    b = index(b, (..., None)) if is_column else b
+    made = matmul(*_lifted([(a, a_mapped), (b, b_mapped)]))
+    made = index(made, (..., 0)) if is_column else made
+    if is_row:
+        made = index(made, (..., 0) if is_column else (..., 0, _ALL))
+    return made
 
 
 def _reduced(x: Traced, value: Traced, name: str, axes: Any, keepdims: bool, options: Any) -> Traced:
     moved = tuple(k + 1 for k in axes)
-    if name in ("sum", "prod", "max", "min", "any", "all"):
+    if name in ops.REDUCTIONS:
         return reduce(name, x, moved, value.dtype, keepdims)
     if name not in ("argmax", "argmin"):
         return reduce_by_numpy(name, x, moved, keepdims, **options)
     if len(moved) != 1:
-        x, moved = reshape(x, (x._dims[0], -1)), (1,)
-        return reshape(reduce_by_numpy(name, x, 1, False), (x._dims[0], *value._dims))
+        x = reduce_by_numpy(name, reshape(x, (x._dims[0], -1)), 1, False)
+        return reshape(x, (x._dims[0], *value._dims))
     return reduce_by_numpy(name, x, moved[0], keepdims)
 
 
@@ -173,6 +168,12 @@ def _point(value: Traced, dims: tuple[int, ...], is_mapped: bool = False) -> Tra
     trace, name = value._trace, f"p{len(value._trace.values)}"
     boxed = value._boxed and not is_mapped
     return trace.make(POINT, name, (), dims, value.dtype, is_weak=value._weak, is_boxed=boxed)
+
+
+def _value(trace: Trace, leaf: Any) -> Traced | None:
+    """Returns the value of an array or a number; None for others."""
+    is_number = isinstance(leaf, (Traced, np.ndarray, np.generic, int, float, complex))
+    return trace.value(leaf, "grad") if is_number else None
 
 
 def _made(who: str, f: Any, run: Callable[..., Any], options: _Options) -> Any:
@@ -209,10 +210,9 @@ def _differentiated(who: str, f: Any, wrt: Any, options: _Options, has_value: bo
         points: list[Traced] = []
 
         def point(name: str, leaf: Any) -> Traced:
-            is_number = isinstance(leaf, (Traced, np.ndarray, np.generic, int, float, complex))
-            value = trace.value(leaf, who) if is_number else None
+            value = _value(trace, leaf)
             if value is None or value.dtype.kind != "f":
-                kind = value.dtype if value is not None else type(leaf).__name__
+                kind = type(leaf).__name__ if value is None else value.dtype
                 raise TypeError(
                     f"{who}: {trace.name}(): argument {name!r}: real floating-point numbers are wanted, "
                     f"not {kind}"
@@ -225,14 +225,11 @@ def _differentiated(who: str, f: Any, wrt: Any, options: _Options, has_value: bo
         for name in dict.fromkeys(names):
             trees[name] = bound.arguments[name] = _each(bound.arguments[name], functools.partial(point, name))
         result = function(*bound.args, **bound.kwargs)
-        is_number = isinstance(result, (Traced, float, np.floating))
-        value = trace.value(result, who) if is_number else None
+        value = _value(trace, result)
         if value is None or value._dims or value.dtype.kind != "f":
-            what = f"an array of shape {value._dims}" if value is not None and value._dims else None
-            what = what or (f"a number of dtype {value.dtype}" if value is not None else None)
-            raise TypeError(
-                f"{who}: {trace.name}() must return one real number, not {what or type(result).__name__}"
-            )
+            what = type(result).__name__ if value is None else f"a number of dtype {value.dtype}"
+            what = f"an array of shape {value._dims}" if value is not None and value._dims else what
+            raise TypeError(f"{who}: {trace.name}() must return one real number, not {what}")
         made = _replay([value, *cotangents(value, points)], new)
         by_point = {p.id: gradient for p, (gradient, _) in zip(points, made[1:], strict=True)}
         gradients = tuple(_each(trees[name], lambda p: by_point[p.id]) for name in names)
@@ -322,11 +319,9 @@ def vmap(
         lengths: dict[str, int] = {}
 
         def point(name: str, axis: int | None, leaf: Any) -> Any:
-            if not isinstance(leaf, (Traced, np.ndarray, np.generic, int, float, complex)):
+            value = None if type(leaf) is bool else _value(trace, leaf)
+            if value is None:
                 return leaf
-            if type(leaf) is bool:
-                return leaf
-            value = trace.value(leaf, "vmap")
             if axis is None:
                 made = _point(value, value._dims)
                 new[made.id] = value, False
@@ -355,9 +350,10 @@ def vmap(
         result = function(*bound.args, **bound.kwargs)
 
         def finish(leaf: Any) -> Any:
-            if not isinstance(leaf, (Traced, np.ndarray, np.generic, bool, int, float, complex)):
+            value = _value(trace, leaf)
+            if value is None:
                 return leaf
-            ((made, is_mapped),) = _replay([trace.value(leaf, "vmap")], new, length)
+            ((made, is_mapped),) = _replay([value], new, length)
             return made if is_mapped else spread(made, (length, *made._dims))
 
         return _each(result, finish)
