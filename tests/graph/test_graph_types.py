@@ -611,7 +611,17 @@ def test_importing_loads_nothing_of_this() -> None:
 def test_the_package_shows_the_ways_in_and_graph_what_graphs_are_made_of() -> None:
     ways = set("module function library link vectorize ElementwiseKernel ReductionKernel".split())
     around = set("CompileError CompileWarning Fault config show_config Config Function Pointer".split())
-    around |= {"deadline", "grad", "graph", "jit", "progress", "scan", "value_and_grad", "vmap", "write_stubs"}
+    around |= {
+        "deadline",
+        "grad",
+        "graph",
+        "jit",
+        "progress",
+        "scan",
+        "value_and_grad",
+        "vmap",
+        "write_stubs",
+    }
     assert {name for name in dir(cj) if not name.startswith("_")} == ways | around
     assert set(cj.__all__) == (ways | around | {"__version__"}) - {"graph"}
     assert {name for name in dir(cg) if not name.startswith("_")} == set(cg.__all__)
