@@ -330,15 +330,25 @@ def test_where_arrays_may_convert_the_ufunc_is_asked() -> None:
     assert single(column).values.dtype == np.float32
     f32 = cwrapjit.vectorize("float f(float x, float y) { return x + y; }")
     assert f32(Column(ar(3, dtype="f4"), "abc"), np.int64(2)).values.tolist() == [2, 3, 4]
-    counting = cwrapjit.vectorize(double, copies="warn")
-    with pytest.warns(UserWarning, match="'x'"):
-        counting(Column(ar(3, dtype="i8"), "abc"))
-    assert counting.explain().copies == {"x": 1}
     refuses(TypeError, lambda: f(column), "f(): missing required argument 'y'")
     refuses(TypeError, lambda: f(Opted(), 1), "'x'", "Opted sets __array_ufunc__ = None")
     refuses(TypeError, lambda: f(ar(3).view(Quantity), 1), "__array_ufunc__")
     refuses(TypeError, lambda: safe(ar(3).view(Quantity)), "'a'", "Quantity has its own")
     refuses(TypeError, lambda: f(1, 2, out=ar(3).view(Quantity)), "output", "Quantity has its own")
+
+
+@pytest.mark.compiler("explain() reports on the cc tier's code")
+@pytest.mark.row("N26i", "S03")
+def test_a_converted_series_is_told() -> None:
+    class Column(Series):
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kw: Any) -> Any:
+            plain = (each.values if isinstance(each, Column) else each for each in inputs)
+            return Column(ufunc(*plain, **kw), self.index)
+
+    double = cwrapjit.vectorize("double f(double x) { return 2 * x; }", copies="warn")
+    with pytest.warns(UserWarning, match="'x'"):
+        assert double(Column(ar(3, dtype="i8"), "abc")).index == "abc"
+    assert double.explain().copies == {"x": 1}
 
 
 @pytest.mark.row("N09i", "N34")
