@@ -97,10 +97,10 @@ def scatter(x: Traced, dims: tuple[int, ...], items: tuple[Any, ...]) -> Traced:
     else:
         return index(x, tuple(inverse))
     form = f"{{k[0]}}({{0}}, {x._trace.lengths(dims)}, {{k[1]}})"
-    return x._trace.make(CALL, form, (x,), dims, x.dtype, _scattered, items, rule=("scatter", items))
+    return x._trace.make(CALL, form, (x,), dims, x.dtype, scattered, items, rule=("scatter", items))
 
 
-def _scattered(x: Any, dims: tuple[int, ...], items: tuple[Any, ...]) -> np.ndarray:
+def scattered(x: Any, dims: tuple[int, ...], items: tuple[Any, ...]) -> np.ndarray:
     made = np.zeros(dims, np.asarray(x).dtype)
     made[items] = x
     return made

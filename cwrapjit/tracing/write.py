@@ -20,6 +20,7 @@ from cwrapjit.tracing.jit import Arguments, Jitted
 from cwrapjit.tracing.kernel import Text
 from cwrapjit.tracing.loops import Loop, LoopText
 from cwrapjit.tracing.plan import Group, Planner
+from cwrapjit.tracing.shapes import scattered
 from cwrapjit.tracing.values import CONST, NUMBER, Trace, Traced, users_line
 
 EXTREMES = """\
@@ -325,6 +326,8 @@ class Writer:
             self._refuse(value, f"{what or 'an operator on Python numbers'} has no form in C")
 
     def _param(self, value: Traced, param: Any) -> Any:
+        if param is scattered:
+            return functools.partial(self._scatter, value)
         if not isinstance(param, Loop):
             return param
         text = param.text
@@ -332,6 +335,12 @@ class Writer:
             self._refuse(value, "a scan() whose steps are not elementwise has no form in C")
             return None
         return functools.partial(self._scan, param, text)
+
+    def _scatter(self, value: Traced, x: Array, dims: tuple[int, ...], items: tuple[Any, ...]) -> Array:
+        made = self._new(self._dims(dims), value.dtype, value)
+        self._loops(made.dims, lambda at: [f"{made.at(at)} = 0;"])
+        self._copy(x, made[items])
+        return made
 
     # ---- loops ---------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cwrapjit import jit, scan
+from cwrapjit import grad, jit, scan, value_and_grad, vmap
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(6, 5))
@@ -154,6 +154,9 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda a, b: (a @ b, a @ b[:, 0], b[:, 0] @ b, np.concatenate([a, b.T], axis=0)),
         (X[:5], X[:5].T @ X[:5]),
     ),
+    "gradient": (value_and_grad(lambda w, x, y: loglik(w, x, y)[0]), (RNG.normal(size=5), X, 1.0 * (V > 0))),
+    "gradients": (vmap(grad(lambda w, x: np.tanh(x @ w)), (None, 0)), (RNG.normal(size=5), X)),
+    "gradient of slices": (grad(lambda x: (x[1:] * x[:-1, ::-1]).sum()), (X,)),
     "batches": (lambda a, b: a @ b, (RNG.normal(size=(3, 2, 4)), RNG.normal(size=(4, 5)))),
 }
 
