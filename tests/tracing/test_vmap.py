@@ -75,11 +75,9 @@ def test_calls_and_kernels(name: str) -> None:
 
 
 @pytest.mark.row("J08")
-@pytest.mark.parametrize("name", [name for name in ops.OPS if hasattr(np, name)])
+@pytest.mark.parametrize("name", [name for name in ops.OPS if isinstance(getattr(np, name, None), np.ufunc)])
 def test_every_operation(name: str) -> None:
     f: Any = getattr(np, name)
-    if name == "where":
-        return
     kind = "i8" if all("f" not in kinds for kinds in ops.OPS[name].texts) else "f8"
     args = [(10 * v).astype(kind) if kind == "i8" else v for v in (X, Y)]
     if f.nin == 1:

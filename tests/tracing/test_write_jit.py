@@ -143,7 +143,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "unsigned": (lambda a: (a * 3 - 1, a >> 1, a.min(axis=0), np.sign(a), a % 3), (I32.astype(np.uint8),)),
     "bools": (lambda a: (~(a > 0), (a > 0).any(axis=0), (a > 0).all(), np.where(a > 0, a, 1.5)), (X,)),
     "single": (lambda a: (np.sqrt(np.abs(a)) * 2, a.sum(axis=-1), a.T @ a), (X.astype(np.float32),)),
-    "numbers": (lambda a, k, n: (a * k + n, k * 2 - n, np.float32(3) * k), (V, 1.5, 4)),
+    "numbers": (lambda a, k, n: (a * k + n, k * 2 - n, k * k), (V, 1.5, 4)),
     "step": (step, (X,)),
     "views": (views, (X,)),
     "constants": (lambda x: (x + np.arange(5.0), np.zeros_like(x), np.full_like(x, 2.5) * x, 3, x), (X,)),

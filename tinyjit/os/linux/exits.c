@@ -164,9 +164,18 @@ typedef greg_t word;
 typedef unsigned long long word;
 #endif
 
+#ifdef __SANITIZE_ADDRESS__
+void __asan_unpoison_memory_region(const volatile void *begin, size_t size);
+#endif
+
 void tj_exits_leave_interrupted(const tj_exits *exits, void *context)
 {
     ucontext_t *interrupted = context;
+#ifdef __SANITIZE_ADDRESS__ /* frames that are dropped have marked the bytes beside their variables */
+    const char *dropped = (const char *)(size_t)SP(interrupted);
+    size_t size = (size_t)((const char *)exits->frame - dropped);
+    __asan_unpoison_memory_region(dropped, size);
+#endif
     PC(interrupted) = (word)(size_t)&tj_exits_left;
     SP(interrupted) = (word)(size_t)exits->frame;
 }
